@@ -1,0 +1,2 @@
+//! cargo-controller
+fn main() {}

@@ -1,0 +1,32 @@
+//! What the pipeline asks of a Kubernetes type.
+
+use std::{fmt::Debug, hash::Hash};
+
+use kube::Resource;
+pub use kube::runtime::reflector::ObjectRef;
+use serde::de::DeserializeOwned;
+
+/// A type that can be watched, kept in a store and reconciled.
+///
+/// Every decodable `kube::Resource` is one: typed kinds, `DynamicObject` and `PartialObjectMeta<K>`.
+pub trait Object:
+    Resource<DynamicType: Clone + Eq + Hash + Debug + Send + Sync + Unpin + 'static>
+    + Clone
+    + Debug
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<T> Object for T where
+    T: Resource<DynamicType: Clone + Eq + Hash + Debug + Send + Sync + Unpin + 'static>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
+{
+}

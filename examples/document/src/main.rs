@@ -1,0 +1,2 @@
+//! examples/document
+fn main() {}
