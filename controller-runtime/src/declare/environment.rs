@@ -1,0 +1,83 @@
+//! How an operator takes and runs a controller of any type.
+
+use std::fmt;
+
+use futures::future::{BoxFuture, FutureExt, Shared};
+use kube::Client;
+
+use super::Declaration;
+
+/// An error of a kind that only the user knows.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A controller, whatever its types: what `Operator::controller` takes.
+pub trait Runnable: Send {
+    /// What it watches, writes and promises.
+    fn declaration(&self) -> &Declaration;
+
+    /// Makes the context and runs until `environment.shutdown`.
+    ///
+    /// # Errors
+    ///
+    /// When the context could not be made, or a source ended for good. Failed reconciles are retried, not returned.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future stops running reconciles at their next await.
+    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>>;
+}
+
+/// What a manager gives to each of its controllers.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Environment {
+    /// The client that controllers and their informers use.
+    pub client: Client,
+    /// The namespaces that are watched: the deployer's choice.
+    pub namespaces: Namespaces,
+    /// Resolves at the first signal: nothing new is started, running reconciles finish.
+    pub shutdown: Shared<BoxFuture<'static, ()>>,
+}
+
+impl Environment {
+    /// All namespaces, and no shutdown.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            namespaces: Namespaces::All,
+            shutdown: std::future::pending().boxed().shared(),
+        }
+    }
+
+    /// Watches only these namespaces.
+    #[must_use]
+    pub fn namespaces(mut self, namespaces: Namespaces) -> Self {
+        self.namespaces = namespaces;
+        self
+    }
+
+    /// Stops when `signal` resolves.
+    #[must_use]
+    pub fn shutdown_on(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.shutdown = signal.boxed().shared();
+        self
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("namespaces", &self.namespaces)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The namespaces that an operator watches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Namespaces {
+    /// The whole cluster.
+    #[default]
+    All,
+    /// Only these; cluster-scoped kinds are watched all the same.
+    Only(Vec<String>),
+}

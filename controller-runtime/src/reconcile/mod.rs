@@ -1,0 +1,1 @@
+//! What a reconcile function is to the runtime.
