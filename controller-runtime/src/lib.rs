@@ -1,8 +1,18 @@
 //! Kubernetes controllers: watcher, reflector, triggers, queue and runner.
 
+mod action;
+mod backoff;
 pub mod clock;
 pub mod declare;
+mod error;
 pub mod object;
+mod options;
 pub mod reconcile;
+pub mod runner;
 pub mod store;
 pub mod trigger;
+
+pub use action::Action;
+pub use backoff::{Backoff, backoff};
+pub use error::{Error, RunnerError};
+pub use options::Config;

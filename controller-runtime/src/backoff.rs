@@ -1,0 +1,128 @@
+//! How long to wait after the nth failure in a row.
+//!
+//! Pure: the random part comes in as an argument. The runtime counts failures for each key, forgets them on any
+//! success and when the object is replaced, and waits as long as a [`Backoff`] says.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::Action;
+
+/// Exponential waits with a cap and a random part.
+///
+/// ```
+/// use std::time::Duration;
+/// use controller_runtime::Backoff;
+///
+/// let backoff = Backoff::default().initial(Duration::from_secs(1)).max(Duration::from_secs(64)).jitter(0.0);
+/// assert_eq!(backoff.delay(1, 0.0), Duration::from_secs(1));
+/// assert_eq!(backoff.delay(4, 0.0), Duration::from_secs(8));
+/// assert_eq!(backoff.delay(1_000_000, 0.0), Duration::from_secs(64));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backoff {
+    initial: Duration,
+    max: Duration,
+    factor: f64,
+    jitter: f64,
+}
+
+impl Default for Backoff {
+    /// One second, doubled up to five minutes, a tenth of it random.
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            max: Duration::from_secs(300),
+            factor: 2.0,
+            jitter: 0.1,
+        }
+    }
+}
+
+impl Backoff {
+    /// The wait after the first failure.
+    #[must_use]
+    pub fn initial(mut self, initial: Duration) -> Self {
+        self.initial = initial;
+        self
+    }
+
+    /// The longest wait.
+    #[must_use]
+    pub fn max(mut self, max: Duration) -> Self {
+        self.max = max;
+        self
+    }
+
+    /// By what each wait is longer than the one before. Less than one means one.
+    #[must_use]
+    pub fn factor(mut self, factor: f64) -> Self {
+        self.factor = if factor >= 1.0 { factor } else { 1.0 };
+        self
+    }
+
+    /// Which part of a wait is random, from 0 (none) to 1 (all of it). Keys that failed together then do not come
+    /// back together.
+    #[must_use]
+    pub fn jitter(mut self, jitter: f64) -> Self {
+        self.jitter = if jitter > 0.0 { jitter.min(1.0) } else { 0.0 };
+        self
+    }
+
+    /// The wait after `failures` failures in a row; `roll` is a random number in `0.0..1.0`.
+    ///
+    /// The random part shortens a wait, so that `max` is never exceeded.
+    pub fn delay(&self, failures: u32, roll: f64) -> Duration {
+        let exponent = i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX);
+        let max = self.max.as_secs_f64();
+        // Infinite for large exponents, which `min` turns into `max`.
+        let full = (self.initial.as_secs_f64() * self.factor.powi(exponent)).min(max);
+        Duration::try_from_secs_f64(full * (1.0 - self.jitter * roll.clamp(0.0, 1.0))).unwrap_or(self.max)
+    }
+
+    /// The wait after the first failure, without its random part.
+    #[allow(dead_code)]
+    pub(crate) fn first(&self) -> Duration {
+        self.initial.min(self.max)
+    }
+}
+
+/// An error policy: try again by the controller's own [`Backoff`], counted for each object.
+pub fn backoff<K, E, C>() -> impl Fn(Arc<K>, &E, Arc<C>) -> Action {
+    |_, _, _| Action::retry()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_wait_never_exceeds_the_cap_and_never_panics(
+            initial in 0_u64..=u64::MAX, max in 0_u64..=u64::MAX, factor in -10.0..1e300_f64,
+            jitter in -1.0..2.0_f64, roll in 0.0..1.0_f64, failures in 0_u32..=u32::MAX,
+        ) {
+            let backoff = Backoff::default()
+                .initial(Duration::from_millis(initial))
+                .max(Duration::from_millis(max))
+                .factor(factor)
+                .jitter(jitter);
+            prop_assert!(backoff.delay(failures, roll).as_secs_f64() <= Duration::from_millis(max).as_secs_f64());
+        }
+
+        #[test]
+        fn without_jitter_waits_never_shrink(failures in 0_u32..1000) {
+            let backoff = Backoff::default().jitter(0.0);
+            prop_assert!(backoff.delay(failures, 0.5) <= backoff.delay(failures + 1, 0.5));
+        }
+    }
+
+    /// kube-rs/kube#1896: jitter that was configured, yet never applied.
+    #[test]
+    fn jitter_spreads_waits() {
+        let backoff = Backoff::default().jitter(0.5);
+        assert_eq!(backoff.delay(1, 0.0), Duration::from_secs(1));
+        assert_eq!(backoff.delay(1, 0.5), Duration::from_millis(750));
+    }
+}

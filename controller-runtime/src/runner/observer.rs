@@ -1,0 +1,162 @@
+//! What a controller tells of itself while it runs: the ground of metrics, the status endpoint and logs.
+//!
+//! Events borrow; an observer copies what it keeps. It is called inline by the runner, so it must be quick and must
+//! not block. It must not hold a series per object: names are for logs and bounded lists.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{clock::Instant, trigger::Cause};
+
+/// Hears what a controller does.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use controller_runtime::runner::{Event, Observer, Outcome};
+///
+/// #[derive(Default)]
+/// struct Panics(AtomicU64);
+///
+/// impl Observer for Panics {
+///     fn observe(&self, _controller: &str, event: &Event<'_>) {
+///         if let Event::Finished(finished) = event && matches!(finished.outcome, Outcome::Panicked(_)) {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+/// ```
+pub trait Observer: Send + Sync {
+    /// Takes note of `event`, which happened in the controller of this name.
+    fn observe(&self, controller: &str, event: &Event<'_>);
+}
+
+/// Tells every observer in turn.
+impl Observer for Vec<Arc<dyn Observer>> {
+    fn observe(&self, controller: &str, event: &Event<'_>) {
+        for observer in self {
+            observer.observe(controller, event);
+        }
+    }
+}
+
+/// Something that happened in a controller.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// All stores are ready; reconciles begin.
+    Synced,
+    /// A reconcile began.
+    Started(Started<'a>),
+    /// A reconcile ended.
+    Finished(Finished<'a>),
+    /// A source came up, or failed.
+    Source(SourceChange<'a>),
+    /// A trigger's mapper panicked: kind of the mapped object, and the panic's message.
+    MapperPanicked {
+        /// Where the change came from.
+        kind: &'a str,
+        /// What the panic said.
+        message: &'a str,
+    },
+    /// The queue ran empty: nothing is ready and nothing is running.
+    Settled {
+        /// When the next waiting key is due.
+        next_due: Option<Instant>,
+    },
+    /// A shutdown began: nothing new is started.
+    Stopping,
+    /// The controller has stopped.
+    Stopped,
+}
+
+/// The object that a reconcile is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subject<'a> {
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its namespace, if it has one.
+    pub namespace: Option<&'a str>,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// A reconcile began.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Started<'a> {
+    /// The number of this reconcile, unique in its controller, from 1.
+    pub id: u64,
+    /// The object.
+    pub object: Subject<'a>,
+    /// The last few causes, oldest first.
+    pub causes: &'a [Cause],
+    /// Failures in a row before this run.
+    pub failures: u32,
+    /// How long the key was ready before it ran.
+    pub waited: Duration,
+}
+
+/// A reconcile ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finished<'a> {
+    /// The number of this reconcile, as in [`Started::id`].
+    pub id: u64,
+    /// The object.
+    pub object: Subject<'a>,
+    /// How it ended.
+    pub outcome: Outcome<'a>,
+    /// How long it ran.
+    pub took: Duration,
+    /// In how long the key runs next, if that is known.
+    pub next_run: Option<Duration>,
+    /// Failures in a row, this one included.
+    pub failures: u32,
+}
+
+/// How a reconcile ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Outcome<'a> {
+    /// It succeeded and waits for a change.
+    Done,
+    /// It succeeded and asked to run again after this time.
+    Requeued(Duration),
+    /// It failed and is tried again.
+    Failed(&'a (dyn std::error::Error + 'static)),
+    /// It failed, and waits for a change because trying again cannot help.
+    Permanent(&'a (dyn std::error::Error + 'static)),
+    /// It, or its error policy, panicked: the message.
+    Panicked(&'a str),
+    /// It did not finish within this time and was dropped.
+    TimedOut(Duration),
+    /// It still ran at the end of the shutdown and was dropped.
+    Interrupted,
+    /// The object is not in the store; the reconciler was not called.
+    Missing,
+}
+
+impl Outcome<'_> {
+    /// A word for logs and metric labels.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done => "success",
+            Self::Requeued(_) => "requeue",
+            Self::Failed(_) => "error",
+            Self::Permanent(_) => "permanent",
+            Self::Panicked(_) => "panic",
+            Self::TimedOut(_) => "timeout",
+            Self::Interrupted => "interrupted",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// A source of a controller changed its state.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SourceChange<'a> {
+    /// The kind it watches, or what the trigger is called.
+    pub kind: &'a str,
+    /// What is wrong; `None` when all is well.
+    pub problem: Option<&'a str>,
+}
