@@ -5,6 +5,7 @@ mod backoff;
 pub mod clock;
 pub mod declare;
 mod error;
+pub mod manager;
 pub mod object;
 mod options;
 pub mod reconcile;

@@ -1,0 +1,142 @@
+//! `/livez`, `/readyz`, `/status`, `/status/events` over HTTP.
+//!
+//! Bound before anything else, so that a probe never meets a closed port. Nothing here asks the API server. Liveness is the
+//! answer itself: a process whose runtime no longer turns does not give one.
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{net::TcpListener, sync::Semaphore};
+
+use super::Board;
+
+/// More clients than this wait for a place: probes and a few people need no more.
+const CONNECTIONS: usize = 64;
+/// A client that does not send its request within this time is left.
+const HEADER_LIMIT: Duration = Duration::from_secs(10);
+
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A bound port that tells of one operator.
+#[derive(Debug)]
+pub struct StatusServer {
+    listener: TcpListener,
+    board: Board,
+}
+
+impl StatusServer {
+    /// Binds the port; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// When the address cannot be bound.
+    pub async fn bind(address: SocketAddr, board: Board) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        Ok(Self { listener, board })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until dropped.
+    pub async fn serve(self) {
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else {
+                return;
+            };
+            let stream = match self.listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file handles, most likely: others will be closed.
+                    tracing::warn!(%error, "cannot accept a connection to the status endpoint");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            let board = self.board.clone();
+            tokio::spawn(async move {
+                let _place = place;
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let answer = answer(&board, request.method(), request.uri().path());
+                    async { Ok::<_, Infallible>(answer) }
+                });
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEADER_LIMIT)
+                    .serve_connection(TokioIo::new(stream), service);
+                // A client that goes away in the middle is its own business.
+                let _ = connection.await;
+            });
+        }
+    }
+}
+
+fn answer(board: &Board, method: &Method, path: &str) -> Response<Body> {
+    if method != Method::GET && method != Method::HEAD {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n");
+    }
+    match path {
+        "/livez" | "/healthz" => text(StatusCode::OK, "ok\n"),
+        "/readyz" => {
+            let readiness = board.readiness();
+            let code = if readiness.is_ready() {
+                StatusCode::OK
+            } else {
+                StatusCode::SERVICE_UNAVAILABLE
+            };
+            text(code, readiness.to_string())
+        }
+        "/status" => json(board),
+        "/status/events" => events(board),
+        _ => text(
+            StatusCode::NOT_FOUND,
+            "here are /livez, /readyz, /status and /status/events\n",
+        ),
+    }
+}
+
+fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    respond(code, "text/plain; charset=utf-8", full(text))
+}
+
+fn json(board: &Board) -> Response<Body> {
+    match serde_json::to_vec(&board.status()) {
+        Ok(body) => respond(StatusCode::OK, "application/json", full(body)),
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+fn events(board: &Board) -> Response<Body> {
+    let lines = futures::stream::unfold(board.listen(), |mut listener| async {
+        let line = listener.next().await?;
+        Some((line, listener))
+    });
+    let body = StreamBody::new(lines.map(|line| Ok(Frame::data(line))));
+    respond(StatusCode::OK, "application/x-ndjson", body.boxed_unsync())
+}
+
+fn full(body: impl Into<Bytes>) -> Body {
+    Full::new(body.into()).boxed_unsync()
+}
+
+fn respond(code: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let kind = header::HeaderValue::from_static(kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,25 @@
+//! What surrounds the controllers of one process: what is known of them, and how the outside learns it.
+//!
+//! - [`Board`] holds the state: each controller, each source, each live object.
+//! - [`Readiness`] judges it.
+//! - [`StatusServer`] tells it over HTTP.
+//!
+//! Nothing here asks the API server, so that the answers stay true when it is away.
+
+mod board;
+mod feed;
+#[cfg(feature = "probes")]
+mod http;
+mod readiness;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use board::Board;
+#[cfg(feature = "probes")]
+pub use http::StatusServer;
+pub use readiness::Readiness;
+pub use status::{
+    ControllerStatus, Happening, ObjectId, ObjectStatus, OperatorStatus, Phase, QueueStatus, RunReport,
+    RunResult, SourceId, SourceState, SourceStatus,
+};

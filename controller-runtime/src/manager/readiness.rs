@@ -1,0 +1,111 @@
+//! Whether an operator does its work, from its status alone. Pure.
+//!
+//! Red until every controller has been in sync once, and from the first signal on; red when a controller has ended. Green
+//! otherwise: an API server that goes away later makes every replica *degraded*, and a red one would only take the
+//! webhooks and metrics of all replicas away at the same time.
+
+use std::fmt;
+
+use super::status::{ControllerStatus, OperatorStatus, Phase, SourceState, SourceStatus};
+
+/// Whether the operator does its work, and what is amiss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Readiness {
+    /// It does.
+    Ready,
+    /// It does as far as it can; each line says what is amiss.
+    Degraded(Vec<String>),
+    /// It does not; each line says why.
+    NotReady(Vec<String>),
+}
+
+impl Readiness {
+    /// Whether `/readyz` answers 200.
+    pub fn is_ready(&self) -> bool {
+        !matches!(self, Self::NotReady(_))
+    }
+}
+
+impl fmt::Display for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, lines) = match self {
+            Self::Ready => ("ready", [].as_slice()),
+            Self::Degraded(lines) => ("ready, degraded", lines.as_slice()),
+            Self::NotReady(lines) => ("not ready", lines.as_slice()),
+        };
+        writeln!(f, "{word}")?;
+        lines.iter().try_for_each(|line| writeln!(f, "- {line}"))
+    }
+}
+
+pub(super) fn judge(status: &OperatorStatus) -> Readiness {
+    if status.phase == Phase::Stopping {
+        return Readiness::NotReady(vec!["stopping".to_owned()]);
+    }
+    let red: Vec<_> = status.controllers.iter().flat_map(blockers).collect();
+    if !red.is_empty() {
+        return Readiness::NotReady(red);
+    }
+    let amiss: Vec<_> = status
+        .controllers
+        .iter()
+        .flat_map(|controller| {
+            controller
+                .sources
+                .iter()
+                .filter_map(|source| trouble(&controller.name, source))
+        })
+        .collect();
+    if amiss.is_empty() {
+        Readiness::Ready
+    } else {
+        Readiness::Degraded(amiss)
+    }
+}
+
+fn blockers(controller: &ControllerStatus) -> Vec<String> {
+    if let Some(reason) = &controller.stopped {
+        return vec![format!("{}: ended: {reason}", controller.name)];
+    }
+    if controller.synced {
+        return Vec::new();
+    }
+    let mut lines: Vec<_> = controller
+        .sources
+        .iter()
+        .filter_map(|source| unsynced(&controller.name, source))
+        .collect();
+    if lines.is_empty() {
+        lines.push(format!("{}: starting", controller.name));
+    }
+    lines
+}
+
+fn unsynced(controller: &str, source: &SourceStatus) -> Option<String> {
+    match source.state {
+        SourceState::Listing => Some(format!(
+            "{controller}: {} is not in sync: the first list is not complete",
+            place(source)
+        )),
+        SourceState::Failing { .. } => trouble(controller, source),
+        SourceState::Watching => None,
+    }
+}
+
+fn trouble(controller: &str, source: &SourceStatus) -> Option<String> {
+    match &source.state {
+        SourceState::Failing { verb, message } => Some(format!(
+            "{controller}: cannot {verb} {}: {message}",
+            place(source)
+        )),
+        SourceState::Listing | SourceState::Watching => None,
+    }
+}
+
+fn place(source: &SourceStatus) -> String {
+    match &source.source.namespace {
+        Some(namespace) => format!("{} in namespace {namespace}", source.source.kind),
+        None => source.source.kind.clone(),
+    }
+}

@@ -1,0 +1,255 @@
+//! The words of the status endpoint: what `/status` answers and what a line of `/status/events` holds.
+//!
+//! The format is for programs that may be older or newer than the operator: fields are only ever added. Times are in
+//! milliseconds, relative to the operator's start (`at_ms`) or to the answer (`since_ms`, `ago_ms`, `next_ms`).
+
+use serde::Serialize;
+
+/// What `/status` answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OperatorStatus {
+    /// The operator's name.
+    pub operator: String,
+    /// Milliseconds since it started.
+    pub uptime_ms: u64,
+    /// What it is about.
+    pub phase: Phase,
+    /// What `/readyz` says.
+    pub ready: bool,
+    /// Its controllers, by name.
+    pub controllers: Vec<ControllerStatus>,
+}
+
+/// The life of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// From the start to the first signal.
+    Starting,
+    /// From the first signal: nothing new is started.
+    Stopping,
+}
+
+/// One controller.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ControllerStatus {
+    /// Its name.
+    pub name: String,
+    /// The kind it reconciles.
+    pub kind: String,
+    /// All its stores have been in sync.
+    pub synced: bool,
+    /// Why it has ended, if it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// Its queue.
+    pub queue: QueueStatus,
+    /// What it watches.
+    pub sources: Vec<SourceStatus>,
+    /// The live objects it has reconciled.
+    pub objects: Vec<ObjectStatus>,
+}
+
+/// How many keys are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct QueueStatus {
+    /// May run, and wait for a free place.
+    pub ready: usize,
+    /// Run now.
+    pub running: usize,
+    /// Wait for a moment: a debounce, a requeue, a retry.
+    pub waiting: usize,
+}
+
+/// One watch: a kind, and where.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct SourceId {
+    /// The kind, as `ConfigMap` or `Document.example.com`.
+    pub kind: String,
+    /// The namespace; `None` is the whole cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// One watch and how it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SourceStatus {
+    /// Which.
+    #[serde(flatten)]
+    pub source: SourceId,
+    /// How it is.
+    #[serde(flatten)]
+    pub state: SourceState,
+    /// Since when.
+    pub since_ms: u64,
+}
+
+/// How a watch is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum SourceState {
+    /// The first list is not complete.
+    Listing,
+    /// The store is in sync, and changes arrive.
+    Watching,
+    /// The API server refuses or does not answer; it is asked again.
+    Failing {
+        /// The verb that fails: `list` or `watch`.
+        verb: String,
+        /// What the server, or the network, said.
+        message: String,
+    },
+}
+
+/// One object, by kind, namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ObjectId {
+    /// The kind.
+    pub kind: String,
+    /// The namespace, if it lives in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+/// One object and its last run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObjectStatus {
+    /// Which.
+    #[serde(flatten)]
+    pub object: ObjectId,
+    /// Its last run.
+    #[serde(flatten)]
+    pub report: RunReport,
+    /// How long ago it ended.
+    pub ago_ms: u64,
+}
+
+/// One run of one object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunReport {
+    /// How it ended.
+    pub result: RunResult,
+    /// The error's text, with all its causes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Failures in a row.
+    pub failures: u32,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// When it runs again without any change; `None` is never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_ms: Option<u64>,
+    /// Why it ran.
+    pub causes: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunResult {
+    /// Well.
+    Ok,
+    /// With an error that is tried again.
+    Error,
+    /// With an error that only a change of the object can mend.
+    Permanent,
+    /// With a panic, which is tried again.
+    Panic,
+    /// It took longer than it may, and is tried again.
+    Timeout,
+}
+
+/// What can happen. One line of `/status/events` is one of these, with `at_ms`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Happening {
+    /// The operator has started; nothing is in sync.
+    Started {
+        /// Its name.
+        operator: String,
+    },
+    /// All stores of a controller are in sync for the first time; reconciles begin.
+    Synced {
+        /// Which controller.
+        controller: String,
+        /// How long after the operator's start.
+        after_ms: u64,
+    },
+    /// A watch fails. Said once, until it recovers or the reason changes.
+    SourceFailing {
+        /// Whose.
+        controller: String,
+        /// Which watch.
+        source: SourceId,
+        /// The verb that fails.
+        verb: String,
+        /// What was answered.
+        message: String,
+    },
+    /// A watch works again.
+    SourceRecovered {
+        /// Whose.
+        controller: String,
+        /// Which watch.
+        source: SourceId,
+    },
+    /// An object does not fit its type. All others are served.
+    Undecodable {
+        /// Whose.
+        controller: String,
+        /// Which object.
+        object: ObjectId,
+        /// What does not fit.
+        message: String,
+    },
+    /// A reconcile has ended.
+    Reconciled {
+        /// Whose.
+        controller: String,
+        /// Which object.
+        object: ObjectId,
+        /// How.
+        #[serde(flatten)]
+        report: RunReport,
+    },
+    /// An object that was reconciled is gone.
+    Gone {
+        /// Whose.
+        controller: String,
+        /// Which object.
+        object: ObjectId,
+    },
+    /// A controller has ended, and was not asked to.
+    ControllerFailed {
+        /// Which.
+        controller: String,
+        /// Why.
+        message: String,
+    },
+    /// The first signal came.
+    Stopping {
+        /// How many reconciles are being waited for.
+        running: usize,
+    },
+}
+
+impl Happening {
+    /// The happening with its time.
+    pub(crate) fn at(self, at_ms: u64) -> impl Serialize {
+        #[derive(Serialize)]
+        struct Line {
+            at_ms: u64,
+            #[serde(flatten)]
+            happening: Happening,
+        }
+        Line {
+            at_ms,
+            happening: self,
+        }
+    }
+}
