@@ -5,6 +5,7 @@ mod backoff;
 pub mod clock;
 pub mod declare;
 mod error;
+mod error_text;
 pub mod manager;
 pub mod object;
 mod options;

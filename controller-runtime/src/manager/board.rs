@@ -1,4 +1,4 @@
-//! What the operator knows of itself: the state behind `/readyz`, `/status`, the metrics and the feed.
+//! What the operator knows of itself: the state behind `/readyz`, `/status` and the feed.
 //!
 //! It holds an entry for each *live* object and each source, and nothing for one that is gone. Everything here is told by
 //! the controllers; nothing is asked of the API server, so that the answers do not depend on it.
@@ -9,8 +9,6 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
-
 use super::{
     feed::{Feed, Listener},
     readiness::{self, Readiness},
@@ -19,9 +17,15 @@ use super::{
         SourceId, SourceState, SourceStatus,
     },
 };
-use crate::clock;
+use crate::{
+    clock::{self, Instant},
+    declare::Declaration,
+    runner::Gauge,
+};
 
 /// The state of one operator. Clones share it.
+///
+/// It is an [`Observer`](crate::runner::Observer): give it to the controllers.
 #[derive(Clone, Debug)]
 pub struct Board {
     name: Arc<str>,
@@ -33,32 +37,34 @@ pub struct Board {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// Problems that make the operator less than whole without making it unready.
     controllers: BTreeMap<String, ControllerState>,
 }
 
+/// What is known of one controller.
 #[derive(Debug)]
-struct ControllerState {
+pub(super) struct ControllerState {
     kind: String,
-    synced: bool,
-    queue: QueueStatus,
-    sources: BTreeMap<SourceId, SourceEntry>,
-    /// Invariant: only objects that are in the primary store, or running.
-    objects: BTreeMap<ObjectId, ObjectEntry>,
-    stopped: Option<String>,
+    pub(super) synced: bool,
+    gauge: Option<Gauge>,
+    pub(super) sources: BTreeMap<SourceId, SourceEntry>,
+    /// Why each running key runs. Invariant: only runs that have not ended.
+    pub(super) running: BTreeMap<u64, Vec<String>>,
+    /// Invariant: only objects that were there at their last run.
+    pub(super) objects: BTreeMap<ObjectId, ObjectEntry>,
+    ended: Option<String>,
 }
 
 #[derive(Debug)]
-struct SourceEntry {
-    state: SourceState,
-    since: Instant,
+pub(super) struct SourceEntry {
+    pub(super) state: SourceState,
+    pub(super) since: Instant,
 }
 
 #[derive(Debug)]
-struct ObjectEntry {
-    report: RunReport,
-    at: Instant,
-    next: Option<Instant>,
+pub(super) struct ObjectEntry {
+    pub(super) report: RunReport,
+    pub(super) at: Instant,
+    pub(super) next: Option<Instant>,
 }
 
 impl Board {
@@ -68,7 +74,7 @@ impl Board {
             name: name.into(),
             started: clock::now(),
             state: Arc::new(Mutex::new(State {
-                phase: Phase::Starting,
+                phase: Phase::Running,
                 controllers: BTreeMap::new(),
             })),
             feed: Feed::new(),
@@ -79,124 +85,39 @@ impl Board {
         board
     }
 
-    /// A controller will run: it is unsynced until it says otherwise.
-    pub fn expect(&self, controller: &str, kind: &str, sources: impl IntoIterator<Item = SourceId>) {
-        let now = clock::now();
-        self.change(|state| {
-            let sources = sources
-                .into_iter()
-                .map(|source| {
-                    let entry = SourceEntry {
-                        state: SourceState::Listing,
-                        since: now,
-                    };
-                    (source, entry)
-                })
-                .collect();
-            let controller_state = ControllerState {
-                kind: kind.to_owned(),
-                synced: false,
-                queue: QueueStatus::default(),
-                sources,
-                objects: BTreeMap::new(),
-                stopped: None,
-            };
-            state.controllers.insert(controller.to_owned(), controller_state);
-        });
+    /// A controller will run: it and its sources are not in sync until it says otherwise.
+    pub fn expect(&self, declaration: &Declaration) {
+        let since = clock::now();
+        let kinds = declaration.relations.iter().map(|relation| &relation.target);
+        let sources = std::iter::once(&declaration.primary)
+            .chain(kinds)
+            .map(|watched| {
+                let source = SourceId::of_kind(&watched.resource.kind);
+                let state = SourceState::Listing;
+                (source, SourceEntry { state, since })
+            })
+            .collect();
+        let controller = ControllerState {
+            kind: declaration.primary.resource.kind.clone(),
+            synced: false,
+            gauge: None,
+            sources,
+            running: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            ended: None,
+        };
+        self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
     }
 
-    /// All stores of a controller are in sync.
-    pub fn synced(&self, controller: &str) {
-        let first = self.with(controller, |controller| {
-            !std::mem::replace(&mut controller.synced, true)
-        });
-        if first == Some(true) {
-            self.tell(Happening::Synced {
-                controller: controller.to_owned(),
-                after_ms: millis(self.started.elapsed()),
-            });
-        }
-    }
-
-    /// The state of one source. Saying the same again changes nothing.
-    pub fn source(&self, controller: &str, source: &SourceId, new: SourceState) {
-        let before = self.with(controller, |controller| {
-            let entry = controller.sources.entry(source.clone()).or_insert(SourceEntry {
-                state: SourceState::Listing,
-                since: clock::now(),
-            });
-            let before = entry.state.clone();
-            if before != new {
-                entry.since = clock::now();
-                entry.state = new.clone();
-            }
-            before
-        });
-        let Some(before) = before else { return };
-        let source = source.clone();
-        let controller = controller.to_owned();
-        match (before, new) {
-            (before, new) if before == new => {}
-            (_, SourceState::Failing { verb, message }) => self.tell(Happening::SourceFailing {
-                controller,
-                source,
-                verb,
-                message,
-            }),
-            (SourceState::Failing { .. }, _) => self.tell(Happening::SourceRecovered { controller, source }),
-            _ => {}
-        }
-    }
-
-    /// An object that cannot be decoded.
-    pub fn undecodable(&self, controller: &str, object: ObjectId, message: &str) {
-        self.tell(Happening::Undecodable {
-            controller: controller.to_owned(),
-            object,
-            message: message.to_owned(),
-        });
-    }
-
-    /// How many keys are ready, running and waiting.
-    pub fn queue(&self, controller: &str, queue: QueueStatus) {
-        self.with(controller, |controller| controller.queue = queue);
-    }
-
-    /// A reconcile has ended, and the key runs again after `next`, if at all.
-    pub fn reconciled(&self, controller: &str, object: ObjectId, report: RunReport) {
-        let now = clock::now();
-        self.with(controller, |controller| {
-            let entry = ObjectEntry {
-                next: report.next_ms.map(|ms| now + Duration::from_millis(ms)),
-                report: report.clone(),
-                at: now,
-            };
-            controller.objects.insert(object.clone(), entry);
-        });
-        self.tell(Happening::Reconciled {
-            controller: controller.to_owned(),
-            object,
-            report,
-        });
-    }
-
-    /// An object is gone, and so is its entry.
-    pub fn forget(&self, controller: &str, object: &ObjectId) {
-        let known = self.with(controller, |controller| {
-            controller.objects.remove(object).is_some()
-        });
-        if known == Some(true) {
-            self.tell(Happening::Gone {
-                controller: controller.to_owned(),
-                object: object.clone(),
-            });
-        }
+    /// Where the queue of a controller can be read.
+    pub fn gauge(&self, controller: &str, gauge: Gauge) {
+        self.with(controller, |controller| controller.gauge = Some(gauge));
     }
 
     /// A controller has ended; `error` tells why, if it was not asked to.
     pub fn ended(&self, controller: &str, error: Option<&str>) {
         self.with(controller, |controller| {
-            controller.stopped = Some(error.unwrap_or("stopped").to_owned());
+            controller.ended = Some(error.unwrap_or("stopped").to_owned());
         });
         if let Some(error) = error {
             self.tell(Happening::ControllerFailed {
@@ -213,7 +134,7 @@ impl Board {
             state
                 .controllers
                 .values()
-                .map(|controller| controller.queue.running)
+                .map(|controller| controller.running.len())
                 .sum()
         });
         self.tell(Happening::Stopping { running });
@@ -247,27 +168,42 @@ impl Board {
         self.feed.listen()
     }
 
-    fn tell(&self, happening: Happening) {
-        self.feed.write(&happening.at(millis(self.started.elapsed())));
+    /// Since the operator's start.
+    pub(super) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(super) fn tell(&self, happening: Happening) {
+        self.feed.write(&happening.at(millis(self.uptime())));
+    }
+
+    /// Changes what is known of a controller; one that nobody expects is not known.
+    pub(super) fn with<T>(
+        &self,
+        controller: &str,
+        change: impl FnOnce(&mut ControllerState) -> T,
+    ) -> Option<T> {
+        self.change(|state| state.controllers.get_mut(controller).map(change))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
-
-    fn with<T>(&self, controller: &str, change: impl FnOnce(&mut ControllerState) -> T) -> Option<T> {
-        self.change(|state| state.controllers.get_mut(controller).map(change))
-    }
 }
 
 impl ControllerState {
     fn status(&self, name: &str, now: Instant) -> ControllerStatus {
+        let depth = self.gauge.as_ref().map(Gauge::read).unwrap_or_default();
         ControllerStatus {
             name: name.to_owned(),
             kind: self.kind.clone(),
             synced: self.synced,
-            stopped: self.stopped.clone(),
-            queue: self.queue,
+            ended: self.ended.clone(),
+            queue: QueueStatus {
+                ready: depth.ready,
+                running: self.running.len(),
+                waiting: depth.waiting,
+            },
             sources: self
                 .sources
                 .iter()
@@ -299,6 +235,6 @@ impl ObjectEntry {
     }
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

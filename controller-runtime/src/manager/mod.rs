@@ -10,6 +10,7 @@ mod board;
 mod feed;
 #[cfg(feature = "probes")]
 mod http;
+mod observe;
 mod readiness;
 mod status;
 #[cfg(test)]

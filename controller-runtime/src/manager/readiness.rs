@@ -65,7 +65,7 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
 }
 
 fn blockers(controller: &ControllerStatus) -> Vec<String> {
-    if let Some(reason) = &controller.stopped {
+    if let Some(reason) = &controller.ended {
         return vec![format!("{}: ended: {reason}", controller.name)];
     }
     if controller.synced {
@@ -95,10 +95,7 @@ fn unsynced(controller: &str, source: &SourceStatus) -> Option<String> {
 
 fn trouble(controller: &str, source: &SourceStatus) -> Option<String> {
     match &source.state {
-        SourceState::Failing { verb, message } => Some(format!(
-            "{controller}: cannot {verb} {}: {message}",
-            place(source)
-        )),
+        SourceState::Failing { message } => Some(format!("{controller}: {}: {message}", place(source))),
         SourceState::Listing | SourceState::Watching => None,
     }
 }

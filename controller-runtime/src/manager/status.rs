@@ -26,7 +26,7 @@ pub struct OperatorStatus {
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// From the start to the first signal.
-    Starting,
+    Running,
     /// From the first signal: nothing new is started.
     Stopping,
 }
@@ -43,7 +43,7 @@ pub struct ControllerStatus {
     pub synced: bool,
     /// Why it has ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<String>,
+    pub ended: Option<String>,
     /// Its queue.
     pub queue: QueueStatus,
     /// What it watches.
@@ -73,6 +73,16 @@ pub struct SourceId {
     pub namespace: Option<String>,
 }
 
+impl SourceId {
+    /// The watch of a kind in the whole cluster.
+    pub fn of_kind(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            namespace: None,
+        }
+    }
+}
+
 /// One watch and how it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceStatus {
@@ -96,9 +106,7 @@ pub enum SourceState {
     Watching,
     /// The API server refuses or does not answer; it is asked again.
     Failing {
-        /// The verb that fails: `list` or `watch`.
-        verb: String,
-        /// What the server, or the network, said.
+        /// What is asked for, and what the server, or the network, answered.
         message: String,
     },
 }
@@ -161,6 +169,8 @@ pub enum RunResult {
     Panic,
     /// It took longer than it may, and is tried again.
     Timeout,
+    /// It still ran at the end of the shutdown.
+    Interrupted,
 }
 
 /// What can happen. One line of `/status/events` is one of these, with `at_ms`.
@@ -186,8 +196,6 @@ pub enum Happening {
         controller: String,
         /// Which watch.
         source: SourceId,
-        /// The verb that fails.
-        verb: String,
         /// What was answered.
         message: String,
     },
@@ -198,13 +206,13 @@ pub enum Happening {
         /// Which watch.
         source: SourceId,
     },
-    /// An object does not fit its type. All others are served.
-    Undecodable {
+    /// A mapper panicked; nothing was woken by that change.
+    MapperPanicked {
         /// Whose.
         controller: String,
-        /// Which object.
-        object: ObjectId,
-        /// What does not fit.
+        /// The kind of the object it was given.
+        kind: String,
+        /// What the panic said.
         message: String,
     },
     /// A reconcile has ended.

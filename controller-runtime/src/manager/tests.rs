@@ -1,83 +1,94 @@
 //! The board, its judgement and its endpoint.
 
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
 use super::*;
-
-fn source(kind: &str) -> SourceId {
-    SourceId {
-        kind: kind.to_owned(),
-        namespace: None,
-    }
-}
-
-fn object(name: &str) -> ObjectId {
-    ObjectId {
-        kind: "Document".to_owned(),
-        namespace: Some("default".to_owned()),
-        name: name.to_owned(),
-    }
-}
-
-fn failing(message: &str) -> SourceState {
-    SourceState::Failing {
-        verb: "list".to_owned(),
-        message: message.to_owned(),
-    }
-}
-
-fn run(result: RunResult) -> RunReport {
-    RunReport {
-        result,
-        error: None,
-        failures: 0,
-        duration_ms: 1,
-        next_ms: None,
-        causes: vec!["first list".to_owned()],
-    }
-}
+use crate::{
+    declare::{Declaration, RelationDeclaration, RelationKind, Watched},
+    runner::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject},
+    trigger::Cause,
+};
 
 fn board() -> Board {
+    let mut declaration = Declaration::new("document", Watched::new::<ConfigMap>(&()));
+    let secret = RelationDeclaration::new(RelationKind::Watches, Watched::new::<Secret>(&()));
+    declaration.relations.push(secret);
     let board = Board::new("documents");
-    board.expect("document", "Document", [source("Document"), source("Secret")]);
+    board.expect(&declaration);
     board
+}
+
+fn object(name: &str) -> Subject<'_> {
+    Subject {
+        kind: "ConfigMap",
+        namespace: Some("default"),
+        name,
+    }
+}
+
+fn source(board: &Board, kind: &str, problem: Option<&str>) {
+    board.observe("document", &Event::Source(SourceChange { kind, problem }));
+}
+
+fn reconciled(board: &Board, name: &str, outcome: Outcome<'_>, next_run: Option<Duration>) {
+    let started = Started {
+        id: 1,
+        object: object(name),
+        causes: &[Cause::Initial],
+        failures: 0,
+        waited: Duration::ZERO,
+    };
+    board.observe("document", &Event::Started(started));
+    let finished = Finished {
+        id: 1,
+        object: object(name),
+        outcome,
+        took: Duration::from_millis(1),
+        next_run,
+        failures: 0,
+    };
+    board.observe("document", &Event::Finished(finished));
 }
 
 /// kubewarden/adm-controller#1320: a refused first list kept readiness waiting and said nothing.
 #[tokio::test(start_paused = true)]
 async fn readiness_names_what_is_not_in_sync_and_turns_green_without_a_restart() {
     let board = board();
-    board.source("document", &source("Document"), SourceState::Watching);
-    board.source("document", &source("Secret"), failing("secrets is forbidden"));
+    source(&board, "ConfigMap", None);
+    source(&board, "Secret", Some("secrets is forbidden"));
     let Readiness::NotReady(lines) = board.readiness() else {
         panic!("{:?}", board.readiness())
     };
-    assert_eq!(lines, ["document: cannot list Secret: secrets is forbidden"]);
-    board.source("document", &source("Secret"), SourceState::Watching);
-    board.synced("document");
+    assert_eq!(lines, ["document: Secret: secrets is forbidden"]);
+    source(&board, "Secret", None);
+    board.observe("document", &Event::Synced);
     assert_eq!(board.readiness(), Readiness::Ready);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_api_server_that_goes_away_after_sync_degrades_and_keeps_green() {
     let board = board();
-    board.synced("document");
-    board.source("document", &source("Secret"), failing("connection refused"));
+    board.observe("document", &Event::Synced);
+    source(&board, "Secret", Some("connection refused"));
     let readiness = board.readiness();
     assert!(readiness.is_ready());
     assert_eq!(
         readiness.to_string(),
-        "ready, degraded\n- document: cannot list Secret: connection refused\n"
+        "ready, degraded\n- document: Secret: connection refused\n"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_signal_and_the_end_of_a_controller_turn_readiness_red() {
     let stopping = board();
-    stopping.synced("document");
+    stopping.observe("document", &Event::Synced);
     stopping.stopping();
     assert_eq!(stopping.readiness().to_string(), "not ready\n- stopping\n");
 
     let ended = board();
-    ended.synced("document");
+    ended.observe("document", &Event::Synced);
     ended.ended("document", Some("no context"));
     assert_eq!(
         ended.readiness().to_string(),
@@ -90,11 +101,11 @@ async fn the_first_signal_and_the_end_of_a_controller_turn_readiness_red() {
 async fn the_status_holds_live_objects_only() {
     let board = board();
     for index in 0..1000 {
-        let object = object(&format!("o{index}"));
-        board.reconciled("document", object.clone(), run(RunResult::Ok));
-        board.forget("document", &object);
+        let name = format!("o{index}");
+        reconciled(&board, &name, Outcome::Done, None);
+        reconciled(&board, &name, Outcome::Missing, None);
     }
-    board.reconciled("document", object("alive"), run(RunResult::Permanent));
+    reconciled(&board, "alive", Outcome::Done, None);
     let status = board.status();
     let names: Vec<_> = status.controllers[0]
         .objects
@@ -107,12 +118,9 @@ async fn the_status_holds_live_objects_only() {
 #[tokio::test(start_paused = true)]
 async fn times_are_told_relative_to_the_answer() {
     let board = board();
-    let report = RunReport {
-        next_ms: Some(5_000),
-        ..run(RunResult::Error)
-    };
-    board.reconciled("document", object("a"), report);
-    tokio::time::advance(std::time::Duration::from_secs(2)).await;
+    let next = Some(Duration::from_secs(5));
+    reconciled(&board, "a", Outcome::Failed(&std::fmt::Error), next);
+    tokio::time::advance(Duration::from_secs(2)).await;
     let status = serde_json::to_value(board.status()).unwrap();
     let object = &status["controllers"][0]["objects"][0];
     assert_eq!(
@@ -126,13 +134,8 @@ async fn times_are_told_relative_to_the_answer() {
 async fn a_failing_source_is_told_once_and_so_is_its_recovery() {
     let board = board();
     let mut listener = board.listen();
-    for state in [
-        failing("no"),
-        failing("no"),
-        SourceState::Watching,
-        SourceState::Watching,
-    ] {
-        board.source("document", &source("Secret"), state);
+    for problem in [Some("no"), Some("no"), None, None] {
+        source(&board, "Secret", problem);
     }
     drop(board);
     let mut types = Vec::new();
@@ -200,7 +203,7 @@ mod endpoint {
             }
         };
         wait_for("\"started\"").await;
-        board.reconciled("document", object("a"), run(RunResult::Ok));
+        reconciled(&board, "a", Outcome::Done, None);
         let line = wait_for("\"reconciled\"").await;
         assert!(
             line.contains(r#""name":"a""#) && line.contains(r#""result":"ok""#),

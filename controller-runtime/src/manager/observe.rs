@@ -1,0 +1,182 @@
+//! From what a controller tells to what the board keeps.
+
+use super::{
+    Board,
+    board::{ControllerState, ObjectEntry, SourceEntry, millis},
+    status::{Happening, ObjectId, RunReport, RunResult, SourceId, SourceState},
+};
+use crate::{
+    clock,
+    error_text::chain,
+    runner::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject},
+    trigger::Cause,
+};
+
+impl Observer for Board {
+    fn observe(&self, controller: &str, event: &Event<'_>) {
+        match event {
+            Event::Synced => self.synced(controller),
+            Event::Started(started) => self.started(controller, started),
+            Event::Finished(finished) => self.finished(controller, finished),
+            Event::Source(change) => self.source(controller, change),
+            Event::MapperPanicked { kind, message } => self.tell(Happening::MapperPanicked {
+                controller: controller.to_owned(),
+                kind: (*kind).to_owned(),
+                message: (*message).to_owned(),
+            }),
+            Event::Settled { .. } | Event::Stopping | Event::Stopped => {}
+        }
+    }
+}
+
+impl Board {
+    fn synced(&self, controller: &str) {
+        let first = self.with(controller, |state| {
+            for entry in state.sources.values_mut() {
+                if entry.state == SourceState::Listing {
+                    entry.state = SourceState::Watching;
+                    entry.since = clock::now();
+                }
+            }
+            !std::mem::replace(&mut state.synced, true)
+        });
+        if first == Some(true) {
+            self.tell(Happening::Synced {
+                controller: controller.to_owned(),
+                after_ms: millis(self.uptime()),
+            });
+        }
+    }
+
+    /// The state of one source. Saying the same again changes nothing.
+    fn source(&self, controller: &str, change: &SourceChange<'_>) {
+        let source = SourceId::of_kind(change.kind);
+        let new = match change.problem {
+            Some(message) => SourceState::Failing {
+                message: message.to_owned(),
+            },
+            None => SourceState::Watching,
+        };
+        let before = self.with(controller, |state| state.replace_source(&source, new.clone()));
+        let controller = controller.to_owned();
+        match (before, new) {
+            (None, _) => {}
+            (Some(before), new) if before == new => {}
+            (Some(_), SourceState::Failing { message }) => self.tell(Happening::SourceFailing {
+                controller,
+                source,
+                message,
+            }),
+            (Some(SourceState::Failing { .. }), _) => {
+                self.tell(Happening::SourceRecovered { controller, source });
+            }
+            (Some(_), _) => {}
+        }
+    }
+
+    fn started(&self, controller: &str, started: &Started<'_>) {
+        let causes = started.causes.iter().map(say).collect();
+        self.with(controller, |state| state.running.insert(started.id, causes));
+    }
+
+    fn finished(&self, controller: &str, finished: &Finished<'_>) {
+        let object = identity(&finished.object);
+        let now = clock::now();
+        let Some((result, error)) = judge(&finished.outcome) else {
+            let known = self.with(controller, |state| {
+                state.running.remove(&finished.id);
+                state.objects.remove(&object).is_some()
+            });
+            if known == Some(true) {
+                let controller = controller.to_owned();
+                self.tell(Happening::Gone { controller, object });
+            }
+            return;
+        };
+        let report = self.with(controller, |state| {
+            let report = RunReport {
+                result,
+                error,
+                failures: finished.failures,
+                duration_ms: millis(finished.took),
+                next_ms: finished.next_run.map(millis),
+                causes: state.running.remove(&finished.id).unwrap_or_default(),
+            };
+            let entry = ObjectEntry {
+                report: report.clone(),
+                at: now,
+                next: finished.next_run.and_then(|next| now.checked_add(next)),
+            };
+            state.objects.insert(object.clone(), entry);
+            report
+        });
+        if let Some(report) = report {
+            self.tell(Happening::Reconciled {
+                controller: controller.to_owned(),
+                object,
+                report,
+            });
+        }
+    }
+}
+
+impl ControllerState {
+    /// Gives the state before.
+    fn replace_source(&mut self, source: &SourceId, new: SourceState) -> SourceState {
+        let entry = self.sources.entry(source.clone()).or_insert_with(|| SourceEntry {
+            state: SourceState::Listing,
+            since: clock::now(),
+        });
+        if entry.state == new {
+            return new;
+        }
+        entry.since = clock::now();
+        std::mem::replace(&mut entry.state, new)
+    }
+}
+
+fn identity(subject: &Subject<'_>) -> ObjectId {
+    ObjectId {
+        kind: subject.kind.to_owned(),
+        namespace: subject.namespace.map(str::to_owned),
+        name: subject.name.to_owned(),
+    }
+}
+
+/// The result and the error's text; `None` when the object is not there.
+fn judge(outcome: &Outcome<'_>) -> Option<(RunResult, Option<String>)> {
+    Some(match outcome {
+        Outcome::Missing => return None,
+        Outcome::Done | Outcome::Requeued(_) => (RunResult::Ok, None),
+        Outcome::Failed(error) => (RunResult::Error, Some(chain(*error))),
+        Outcome::Permanent(error) => (RunResult::Permanent, Some(chain(*error))),
+        Outcome::Panicked(message) => (RunResult::Panic, Some(format!("panicked: {message}"))),
+        Outcome::TimedOut(limit) => (RunResult::Timeout, Some(format!("not finished within {limit:?}"))),
+        Outcome::Interrupted => (
+            RunResult::Interrupted,
+            Some("dropped at the end of the shutdown".to_owned()),
+        ),
+    })
+}
+
+/// A cause in a person's words.
+fn say(cause: &Cause) -> String {
+    match cause {
+        Cause::Initial => "first list".to_owned(),
+        Cause::Updated => "changed".to_owned(),
+        Cause::Deleted => "deleted".to_owned(),
+        Cause::Related {
+            kind,
+            namespace,
+            name,
+        } => match namespace {
+            Some(namespace) => format!("{kind} {namespace}/{name} changed"),
+            None => format!("{kind} {name} changed"),
+        },
+        Cause::Relist => "changed while the watch was down".to_owned(),
+        Cause::Requeue => "asked to run again".to_owned(),
+        Cause::Retry => "tried again".to_owned(),
+        Cause::Bulk => "all objects were asked to run".to_owned(),
+        Cause::External(reason) => reason.clone(),
+    }
+}
