@@ -1,11 +1,12 @@
 //! How an operator takes and runs a controller of any type.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use futures::future::{BoxFuture, FutureExt, Shared};
 use kube::Client;
 
 use super::Declaration;
+use crate::runner::Observer;
 
 /// An error of a kind that only the user knows.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -35,16 +36,19 @@ pub struct Environment {
     pub client: Client,
     /// The namespaces that are watched: the deployer's choice.
     pub namespaces: Namespaces,
+    /// Hears what the controller does.
+    pub observer: Arc<dyn Observer>,
     /// Resolves at the first signal: nothing new is started, running reconciles finish.
     pub shutdown: Shared<BoxFuture<'static, ()>>,
 }
 
 impl Environment {
-    /// All namespaces, and no shutdown.
+    /// All namespaces, nobody who listens, and no shutdown.
     pub fn new(client: Client) -> Self {
         Self {
             client,
             namespaces: Namespaces::All,
+            observer: Arc::new(Vec::new()),
             shutdown: std::future::pending().boxed().shared(),
         }
     }
@@ -53,6 +57,13 @@ impl Environment {
     #[must_use]
     pub fn namespaces(mut self, namespaces: Namespaces) -> Self {
         self.namespaces = namespaces;
+        self
+    }
+
+    /// Tells `observer` what happens.
+    #[must_use]
+    pub fn observe_with(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
         self
     }
 

@@ -45,7 +45,7 @@ struct State {
 pub(super) struct ControllerState {
     kind: String,
     pub(super) synced: bool,
-    gauge: Option<Gauge>,
+    pub(super) gauge: Option<Gauge>,
     pub(super) sources: BTreeMap<SourceId, SourceEntry>,
     /// Why each running key runs. Invariant: only runs that have not ended.
     pub(super) running: BTreeMap<u64, Vec<String>>,
@@ -107,11 +107,6 @@ impl Board {
             ended: None,
         };
         self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
-    }
-
-    /// Where the queue of a controller can be read.
-    pub fn gauge(&self, controller: &str, gauge: Gauge) {
-        self.with(controller, |controller| controller.gauge = Some(gauge));
     }
 
     /// A controller has ended; `error` tells why, if it was not asked to.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock,
     error_text::chain,
-    runner::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject},
+    runner::{Event, Finished, Gauge, Observer, Outcome, SourceChange, Started, Subject},
     trigger::Cause,
 };
 
@@ -26,6 +26,10 @@ impl Observer for Board {
             }),
             Event::Settled { .. } | Event::Stopping | Event::Stopped => {}
         }
+    }
+
+    fn queue(&self, controller: &str, gauge: &Gauge) {
+        self.with(controller, |state| state.gauge = Some(gauge.clone()));
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::Gauge;
 use crate::{clock::Instant, trigger::Cause};
 
 /// Hears what a controller does.
@@ -27,6 +28,11 @@ use crate::{clock::Instant, trigger::Cause};
 pub trait Observer: Send + Sync {
     /// Takes note of `event`, which happened in the controller of this name.
     fn observe(&self, controller: &str, event: &Event<'_>);
+
+    /// Takes where the queue of this controller can be read from now on. Called once, before the first event.
+    fn queue(&self, controller: &str, gauge: &Gauge) {
+        let _ = (controller, gauge);
+    }
 }
 
 /// Tells every observer in turn.
@@ -34,6 +40,12 @@ impl Observer for Vec<Arc<dyn Observer>> {
     fn observe(&self, controller: &str, event: &Event<'_>) {
         for observer in self {
             observer.observe(controller, event);
+        }
+    }
+
+    fn queue(&self, controller: &str, gauge: &Gauge) {
+        for observer in self {
+            observer.queue(controller, gauge);
         }
     }
 }
