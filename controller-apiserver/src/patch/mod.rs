@@ -5,5 +5,6 @@
 pub mod error;
 pub mod json;
 pub mod merge;
+pub mod typed;
 
 pub use error::PatchError;

@@ -1,0 +1,123 @@
+//! The documents are complete, and the schemas say what the documents say.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn every_document_is_read() {
+    for (group, version) in builtin::all() {
+        let document = document(group, version).unwrap();
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        for kinds in schemas
+            .values()
+            .filter_map(|schema| schema["x-kubernetes-group-version-kind"].as_array())
+        {
+            for kind in kinds {
+                let (group, kind) = (kind["group"].as_str().unwrap(), kind["kind"].as_str().unwrap());
+                let _ = builtin(group, version, kind);
+            }
+        }
+    }
+}
+
+fn list_at<'a>(schema: &'a Schema, path: &[&str]) -> &'a List {
+    let mut ty = schema.root();
+    for part in path {
+        let map = ty.map.as_ref().or_else(|| {
+            let list = ty.list.as_ref()?;
+            schema.get(list.element).map.as_ref()
+        });
+        ty = schema.get(map.unwrap().member(part).unwrap());
+    }
+    ty.list.as_ref().unwrap()
+}
+
+#[test]
+fn list_types_and_defaults_of_keys_are_known() {
+    let pod = builtin("", "v1", "Pod").unwrap();
+    let ports = list_at(&pod, &["spec", "containers", "ports"]);
+    assert_eq!(
+        ports.kind,
+        ListKind::Map(vec!["containerPort".to_owned(), "protocol".to_owned()])
+    );
+    let port = pod.get(ports.element).map.as_ref().unwrap();
+    assert_eq!(port.fields["protocol"].default, Some(json!("TCP")));
+    assert_eq!(list_at(&pod, &["metadata", "finalizers"]).kind, ListKind::Set);
+    assert_eq!(list_at(&pod, &["spec", "tolerations"]).kind, ListKind::Atomic);
+}
+
+#[test]
+fn custom_resources_get_object_metadata_and_their_own_lists() {
+    let schema = Schema::custom(&json!({
+        "type": "object",
+        "properties": {
+            "metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}},
+            "spec": {"type": "object", "properties": {
+                "set": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+                "plain": {"type": "array", "items": {"type": "string"}},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                "port": {"x-kubernetes-int-or-string": true},
+            }},
+        },
+    }));
+    assert_eq!(list_at(&schema, &["spec", "set"]).kind, ListKind::Set);
+    assert_eq!(list_at(&schema, &["spec", "plain"]).kind, ListKind::Atomic);
+    assert_eq!(
+        list_at(&schema, &["metadata", "ownerReferences"]).kind,
+        ListKind::Map(vec!["uid".to_owned()])
+    );
+    let object =
+        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"free": {"x": [{"y": 1}]}, "port": 1, "no": 1}});
+    assert_eq!(schema.unknown_fields(&object), ["spec.no"]);
+}
+
+/// A schema that contains itself ends: `JSONSchemaProps` has `properties` of its own type.
+#[test]
+fn recursive_definitions_end() {
+    let crd = builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition").unwrap();
+    let mut schema = json!({"bogus": 1});
+    for _ in 0..60 {
+        schema = json!({"properties": {"a": schema}});
+    }
+    let object = json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}});
+    assert_eq!(crd.unknown_fields(&object).len(), 1);
+}
+
+#[test]
+fn empty_objects_hold_what_go_always_writes() {
+    let empty = |group, kind| builtin(group, "v1", kind).unwrap().empty();
+    assert_eq!(empty("", "ConfigMap"), json!({"metadata": {}}));
+    assert_eq!(
+        empty("apps", "Deployment"),
+        json!({
+            "metadata": {},
+            "spec": {"selector": null, "strategy": {}, "template": {"metadata": {}, "spec": {"containers": null}}},
+            "status": {},
+        })
+    );
+    assert_eq!(empty("", "Service")["status"], json!({"loadBalancer": {}}));
+}
+
+#[test]
+fn normalizing_drops_fills_and_turns() {
+    let shaped = |group, kind, mut object: Value| {
+        builtin(group, "v1", kind).unwrap().normalize(&mut object);
+        object
+    };
+    assert_eq!(
+        shaped("rbac.authorization.k8s.io", "Role", json!({"kind": "Role"})),
+        json!({"kind": "Role", "metadata": {}, "rules": null})
+    );
+    let pod = json!({"metadata": {"labels": {}, "annotations": null}, "spec": {
+        "securityContext": {}, "bogus": 1, "volumes": [],
+        "containers": [{"name": "a", "env": [null], "command": []}],
+    }});
+    assert_eq!(
+        shaped("", "Pod", pod),
+        json!({"metadata": {}, "status": {}, "spec": {
+            "securityContext": {},
+            "containers": [{"name": "a", "env": [{"name": ""}], "resources": {}}],
+        }})
+    );
+}
