@@ -3,6 +3,7 @@
 //! It speaks the real wire protocol over one request path, in memory (a tower service under a
 //! `kube::Client`) and over TCP. What it does not support it refuses; it never ignores.
 
+pub mod access;
 pub mod patch;
 pub mod schema;
 pub mod status;

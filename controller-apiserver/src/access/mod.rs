@@ -1,0 +1,34 @@
+//! Who may do what: authentication, impersonation and authorization.
+//!
+//! Everything here is pure: identities, roles and requests go in, decisions and the server's own
+//! sentences come out. The order of a request is authentication, impersonation
+//! ([`impersonate`]), authorization ([`Policy::check`]), all before routing: what a user may not ask
+//! for is 403 even where nothing is.
+//!
+//! Not modelled: authorization webhooks, the Node authorizer, conditional (selector-based) rules.
+
+mod aggregate;
+mod attributes;
+mod defaults;
+mod escalation;
+mod impersonation;
+mod policy;
+mod rule;
+mod tokens;
+mod user;
+
+pub use aggregate::aggregated;
+pub use attributes::{Attributes, Denial, ResourceTarget, Target};
+pub use defaults::{default_objects, rule_value};
+pub use escalation::{Escalation, PolicyWrite};
+pub use impersonation::{impersonate, requested};
+pub use policy::{Decision, Grant, Policy, RoleRef, Subject};
+pub use rule::{Rule, missing};
+pub use tokens::{TokenFileError, Tokens};
+pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
+
+/// The API group of roles and bindings.
+pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
+
+#[cfg(test)]
+mod tests;
