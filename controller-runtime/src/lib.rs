@@ -9,6 +9,7 @@ mod error_text;
 pub mod manager;
 pub mod object;
 mod options;
+mod queue;
 pub mod reconcile;
 pub mod runner;
 pub mod store;

@@ -1,0 +1,348 @@
+//! The queue: which key runs when, as pure data.
+//!
+//! It does no I/O, reads no clock and knows no task: `now` and the random part of a backoff come in as arguments.
+//!
+//! - One slot for each key, and one state for each slot: a key is never given out twice at the same time.
+//! - A wish that comes while its key runs is kept, and the key runs again: the last change is never lost.
+//! - A debounce window is opened by the first wish and never postponed. Requeues and retries are not made longer by it.
+//! - Ready keys run in the order of `ready since + penalty(level)`: urgent ones first, and none starves.
+//! - A slot with nothing to do and no failures to remember is freed; so is that of an object that vanished.
+//! - Every step is O(log n) in the keys that are waiting or ready; running keys cost nothing.
+//!
+//! Not promised: that runs of different keys start in the order of their wishes, or that each wish has a run of its own.
+
+mod causes;
+mod heap;
+mod levels;
+mod outcome;
+mod slot;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use std::{hash::Hash, sync::Arc, time::Duration};
+
+use heap::Heap;
+use levels::penalty;
+pub(crate) use outcome::{After, Next, Outcome};
+pub(crate) use slot::SlotId;
+use slot::{Again, Run, Slot, State};
+use slots::Slots;
+
+use crate::{
+    Backoff,
+    clock::Instant,
+    trigger::{Cause, Level},
+};
+
+/// A longer wait is cut to this: thirty years, which every platform's clock can add.
+const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// The numbers that steer a queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) debounce: Duration,
+    pub(crate) resync: Option<Duration>,
+    pub(crate) backoff: Backoff,
+}
+
+/// A wish that a key runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) level: Level,
+    pub(crate) cause: Cause,
+    /// The uid of the primary, where the trigger knows it.
+    pub(crate) uid: Option<String>,
+    /// The primary is gone: there is nothing to run, and nothing to remember.
+    pub(crate) gone: bool,
+}
+
+/// A key to run, until [`Queue::finish`] gives its slot back.
+#[derive(Debug)]
+pub(crate) struct Popped<K> {
+    pub(crate) slot: SlotId,
+    pub(crate) key: Arc<K>,
+    pub(crate) causes: Vec<Cause>,
+    pub(crate) failures: u32,
+    pub(crate) level: Level,
+    /// Since when it could have run.
+    pub(crate) since: Instant,
+}
+
+/// The order of ready keys: the time by which a key counts as ready, then first come, first served.
+type Rank = (Instant, u64);
+
+/// The keys of one controller.
+#[derive(Debug)]
+pub(crate) struct Queue<K> {
+    settings: Settings,
+    slots: Slots<K>,
+    /// The waiting slots by their due.
+    timers: Heap<Rank>,
+    /// The ready slots by their rank.
+    ready: Heap<Rank>,
+    /// How many slots are in state `Running`, and how many of them shall run again.
+    running: usize,
+    again: usize,
+    /// Breaks ties in favour of the first.
+    sequence: u64,
+}
+
+impl<K: Eq + Hash> Queue<K> {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            slots: Slots::default(),
+            timers: Heap::default(),
+            ready: Heap::default(),
+            running: 0,
+            again: 0,
+            sequence: 0,
+        }
+    }
+
+    pub(crate) fn configure(&mut self, settings: Settings) {
+        self.settings = settings;
+    }
+
+    /// How many keys could run.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How many keys run.
+    pub(crate) fn running(&self) -> usize {
+        self.running
+    }
+
+    /// How many keys wait for their due.
+    pub(crate) fn waiting(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// How many running keys were asked to run again.
+    pub(crate) fn again(&self) -> usize {
+        self.again
+    }
+
+    /// How many keys have something to do or to remember.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// When the next waiting key becomes ready.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.timers.first().map(|((due, _), _)| due)
+    }
+
+    /// Takes a wish in.
+    pub(crate) fn trigger(&mut self, key: K, wish: Wish, now: Instant) {
+        if wish.gone {
+            self.vanish(&key);
+            return;
+        }
+        let due = later(now, self.settings.debounce);
+        let id = self.slots.find_or_insert(key, wish.level);
+        let slot = self.slots.get_mut(id);
+        let replaced = slot.is_another(wish.uid.as_deref());
+        if replaced {
+            slot.forget();
+        }
+        if replaced || slot.uid.is_none() {
+            slot.uid = wish.uid.map(Into::into);
+        }
+        if let State::Running(run) = &mut slot.state {
+            self.again += usize::from(run.again.is_none());
+            run.again
+                .get_or_insert_with(|| Again::new(due, wish.level))
+                .merge(due, wish.level, wish.cause);
+            return;
+        }
+        let raised = wish.level > slot.level;
+        slot.level = slot.level.max(wish.level);
+        slot.causes.add(wish.cause);
+        let due = slot.window.map_or(due, |window| window.admit(due));
+        match slot.state {
+            State::Idle => {
+                slot.level = wish.level;
+                self.wait(id, due, now);
+            }
+            State::Waiting { due: planned } if due < planned => self.wait(id, due, now),
+            State::Ready { since } if raised => self.line_up(id, since),
+            State::Waiting { .. } | State::Ready { .. } | State::Running(_) => {}
+        }
+    }
+
+    /// Makes the keys ready whose due has come.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        while let Some(((due, _), id)) = self.timers.first()
+            && due <= now
+        {
+            self.timers.remove(id);
+            self.line_up(id, due);
+        }
+    }
+
+    /// Gives out the ready key whose turn it is.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Popped<K>> {
+        self.advance(now);
+        let (_, id) = self.ready.first()?;
+        self.ready.remove(id);
+        self.running += 1;
+        let first_step = self.settings.backoff.first();
+        let slot = self.slots.get_mut(id);
+        let State::Ready { since } = slot.state else {
+            debug_assert!(false, "a slot in the ready order is ready");
+            return None;
+        };
+        let early = slot.window.as_mut().filter(|window| window.until > now);
+        let run = Run {
+            early: early.is_some(),
+            ..Run::default()
+        };
+        if let Some(window) = early {
+            window.early_from = Some(later(now, first_step));
+        }
+        slot.state = State::Running(run);
+        Some(Popped {
+            slot: id,
+            key: Arc::clone(&slot.key),
+            causes: slot.causes.take(),
+            failures: slot.failures,
+            level: slot.level,
+            since,
+        })
+    }
+
+    /// Takes a key back after its run; `uid` is that of the object that ran.
+    pub(crate) fn finish(&mut self, id: SlotId, uid: Option<&str>, outcome: Outcome, now: Instant) -> Next {
+        let slot = self.slots.get_mut(id);
+        let State::Running(run) = std::mem::replace(&mut slot.state, State::Idle) else {
+            debug_assert!(false, "only a running key can finish");
+            return Next {
+                due: None,
+                failures: 0,
+            };
+        };
+        self.running -= 1;
+        let planned = if run.gone || slot.is_another(uid) {
+            None
+        } else {
+            if slot.uid.is_none() {
+                slot.uid = uid.map(Into::into);
+            }
+            slot.settle(&self.settings, outcome, run.early, now)
+        };
+        if let Some(plan) = &planned {
+            slot.level = plan.level;
+            slot.causes.add(plan.cause.clone());
+        }
+        let mut due = planned.map(|plan| plan.due);
+        if let Some(again) = run.again {
+            self.again -= 1;
+            let wanted = slot.window.map_or(again.due, |window| window.admit(again.due));
+            slot.level = if due.is_some() {
+                slot.level.max(again.level)
+            } else {
+                again.level
+            };
+            slot.causes.append(again.causes);
+            due = Some(due.map_or(wanted, |due| due.min(wanted)));
+        }
+        let failures = slot.failures;
+        match due {
+            Some(due) => self.wait(id, due, now),
+            None if failures == 0 || run.gone => self.free(id),
+            None => {}
+        }
+        Next { due, failures }
+    }
+
+    /// The causes of the coming run of `key`, oldest first.
+    #[cfg(test)]
+    pub(crate) fn causes(&self, key: &K) -> Vec<Cause> {
+        let slot = self.slots.find(key).map(|id| self.slots.get(id));
+        slot.map_or_else(Vec::new, |slot| slot.causes.as_slice().to_vec())
+    }
+
+    /// The primary is gone: no requeue, no retry, no count outlives it.
+    fn vanish(&mut self, key: &K) {
+        let Some(id) = self.slots.find(key) else { return };
+        let slot = self.slots.get_mut(id);
+        slot.uid = None;
+        slot.forget();
+        match &mut slot.state {
+            State::Running(run) => {
+                run.gone = true;
+                self.again -= usize::from(run.again.take().is_some());
+            }
+            State::Idle | State::Waiting { .. } | State::Ready { .. } => {
+                self.timers.remove(id);
+                self.ready.remove(id);
+                self.free(id);
+            }
+        }
+    }
+
+    /// Lets a slot wait for `due`, or makes it ready if that is past.
+    fn wait(&mut self, id: SlotId, due: Instant, now: Instant) {
+        if due <= now {
+            self.timers.remove(id);
+            self.line_up(id, due);
+            return;
+        }
+        self.sequence += 1;
+        self.timers.set(id, (due, self.sequence));
+        self.slots.get_mut(id).state = State::Waiting { due };
+    }
+
+    /// Makes a slot ready, or moves it when its level rose.
+    fn line_up(&mut self, id: SlotId, since: Instant) {
+        self.sequence += 1;
+        let slot = self.slots.get_mut(id);
+        slot.state = State::Ready { since };
+        self.ready
+            .set(id, (later(since, penalty(slot.level)), self.sequence));
+    }
+
+    fn free(&mut self, id: SlotId) {
+        self.slots.remove(id);
+        if let Some(used) = self.slots.shrink() {
+            self.timers.shrink(used);
+            self.ready.shrink(used);
+        }
+    }
+}
+
+/// `wait` after `now`, as far as clocks go.
+fn later(now: Instant, wait: Duration) -> Instant {
+    now + wait.min(LONGEST)
+}
+
+#[cfg(test)]
+impl<K: Eq + Hash> Queue<K> {
+    /// Everything that the fields promise, checked in full.
+    pub(crate) fn assert_invariants(&self) {
+        self.slots.assert_invariants();
+        self.timers.assert_invariants();
+        self.ready.assert_invariants();
+        let (mut waiting, mut ready, mut running, mut again) = (0, 0, 0, 0);
+        for (_, slot) in self.slots.iter() {
+            match &slot.state {
+                State::Idle => assert!(slot.failures > 0, "an idle slot without failures is free"),
+                State::Waiting { .. } => waiting += 1,
+                State::Ready { .. } => ready += 1,
+                State::Running(run) => {
+                    running += 1;
+                    again += usize::from(run.again.is_some());
+                }
+            }
+            assert!(
+                slot.window.is_none() || slot.failures > 0,
+                "a retry window implies failures"
+            );
+        }
+        assert_eq!((waiting, ready), (self.timers.len(), self.ready.len()));
+        assert_eq!((running, again), (self.running, self.again));
+    }
+}

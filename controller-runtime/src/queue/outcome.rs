@@ -1,0 +1,129 @@
+//! How a run ended, and what that alone asks for.
+
+use std::time::Duration;
+
+use super::{Settings, Slot, later, slot::Window};
+use crate::{
+    clock::Instant,
+    trigger::{Cause, Level},
+};
+
+/// A shorter requeue is stretched to this, so that no key spins.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// It succeeded.
+    Done,
+    /// It succeeded and asked to run again.
+    Requeue(Duration),
+    /// It failed.
+    Failed(After),
+    /// The object is not in the store.
+    Missing,
+}
+
+/// What follows a failure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum After {
+    /// Nothing, until a change.
+    Await,
+    /// An ordinary requeue.
+    Requeue(Duration),
+    /// A retry by the backoff; the number in `0.0..1.0` is its random part.
+    Backoff(f64),
+    /// A retry in exactly this time, or later if one is scheduled later.
+    Exactly(Duration),
+}
+
+/// What a finished run left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    /// When the key runs next, if that is known.
+    pub(crate) due: Option<Instant>,
+    /// Failures in a row, this run included.
+    pub(crate) failures: u32,
+}
+
+/// What the outcome of a run alone asks for.
+pub(super) struct Plan {
+    pub(super) due: Instant,
+    pub(super) level: Level,
+    pub(super) cause: Cause,
+}
+
+impl<K> Slot<K> {
+    /// Counts the outcome, and tells what it asks for.
+    pub(super) fn settle(
+        &mut self,
+        settings: &Settings,
+        outcome: Outcome,
+        early: bool,
+        now: Instant,
+    ) -> Option<Plan> {
+        let resync = settings.resync.map(|every| later(now, every.max(SHORTEST)));
+        let after = match outcome {
+            Outcome::Missing => {
+                self.forget();
+                return None;
+            }
+            Outcome::Done => {
+                self.forget();
+                return resync.map(Plan::resync);
+            }
+            Outcome::Requeue(wait) => {
+                self.forget();
+                return Some(Plan::requeue(later(now, wait.max(SHORTEST)), resync));
+            }
+            Outcome::Failed(after) => after,
+        };
+        let window = self.window.take();
+        let scheduled = window
+            .filter(|window| early && window.until > now)
+            .map(|window| window.until);
+        if scheduled.is_none() {
+            self.failures = self.failures.saturating_add(1);
+        }
+        let until = match after {
+            After::Await => return resync.map(Plan::resync),
+            After::Requeue(wait) => return Some(Plan::requeue(later(now, wait.max(SHORTEST)), resync)),
+            After::Backoff(roll) => scheduled
+                .unwrap_or_else(|| later(now, settings.backoff.delay(self.failures, roll).max(SHORTEST))),
+            After::Exactly(wait) => {
+                let wanted = later(now, wait.max(SHORTEST));
+                scheduled.map_or(wanted, |until| until.max(wanted))
+            }
+        };
+        self.window = Some(Window {
+            until,
+            early_from: window.and_then(|window| window.early_from),
+        });
+        Some(Plan {
+            due: until,
+            level: Level::Retry,
+            cause: Cause::Retry,
+        })
+    }
+}
+
+impl Plan {
+    fn resync(due: Instant) -> Self {
+        Self {
+            due,
+            level: Level::Bulk,
+            cause: Cause::Bulk,
+        }
+    }
+
+    fn requeue(due: Instant, resync: Option<Instant>) -> Self {
+        match resync {
+            Some(resync) if resync < due => Self::resync(resync),
+            _ => Self {
+                due,
+                level: Level::Requeue,
+                cause: Cause::Requeue,
+            },
+        }
+    }
+}

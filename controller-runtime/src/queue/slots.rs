@@ -1,0 +1,126 @@
+//! The slots by number and by key.
+
+use std::{collections::HashMap, hash::Hash, sync::Arc};
+
+use super::{Slot, SlotId};
+use crate::trigger::Level;
+
+/// Every key with something to do or to remember.
+#[derive(Debug)]
+pub(super) struct Slots<K> {
+    /// `entries[by_key[key]]` is the slot of `key`, and every occupied entry is named once.
+    by_key: HashMap<Arc<K>, SlotId>,
+    entries: Vec<Option<Slot<K>>>,
+    /// The numbers of the empty entries.
+    free: Vec<SlotId>,
+    /// How many slots were freed since the last look at the memory in use.
+    freed: usize,
+}
+
+impl<K> Default for Slots<K> {
+    fn default() -> Self {
+        Self {
+            by_key: HashMap::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+            freed: 0,
+        }
+    }
+}
+
+impl<K: Eq + Hash> Slots<K> {
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(super) fn find(&self, key: &K) -> Option<SlotId> {
+        self.by_key.get(key).copied()
+    }
+
+    pub(super) fn find_or_insert(&mut self, key: K, level: Level) -> SlotId {
+        if let Some(id) = self.find(&key) {
+            return id;
+        }
+        let key = Arc::new(key);
+        let slot = Slot::new(Arc::clone(&key), level);
+        let id = if let Some(id) = self.free.pop() {
+            self.entries[id.index()] = Some(slot);
+            id
+        } else {
+            let id = SlotId::new(u32::try_from(self.entries.len()).unwrap_or(u32::MAX - 1));
+            self.entries.push(Some(slot));
+            id
+        };
+        self.by_key.insert(key, id);
+        id
+    }
+
+    #[expect(
+        clippy::expect_used,
+        reason = "invariant: a slot number is given out only while its slot exists"
+    )]
+    pub(super) fn get(&self, id: SlotId) -> &Slot<K> {
+        self.entries[id.index()].as_ref().expect("the slot exists")
+    }
+
+    #[expect(
+        clippy::expect_used,
+        reason = "invariant: a slot number is given out only while its slot exists"
+    )]
+    pub(super) fn get_mut(&mut self, id: SlotId) -> &mut Slot<K> {
+        self.entries[id.index()].as_mut().expect("the slot exists")
+    }
+
+    pub(super) fn remove(&mut self, id: SlotId) {
+        if let Some(slot) = self.entries[id.index()].take() {
+            self.by_key.remove(&slot.key);
+            self.free.push(id);
+            self.freed += 1;
+        }
+    }
+
+    /// Gives memory back when most slots are empty; returns how many numbers are in use then.
+    ///
+    /// It looks once in a quarter as many removals as there are entries, so it costs O(1) for each. Numbers cannot move, so
+    /// entries shrink to the highest one that is occupied.
+    pub(super) fn shrink(&mut self) -> Option<usize> {
+        const SMALL: usize = 1024;
+        let (live, all) = (self.by_key.len(), self.entries.len());
+        if all <= SMALL || live * 4 > all || (live > 0 && self.freed * 4 < all) {
+            return None;
+        }
+        self.freed = 0;
+        let used = self
+            .entries
+            .iter()
+            .rposition(Option::is_some)
+            .map_or(0, |last| last + 1);
+        if used * 2 > self.entries.len() {
+            return None;
+        }
+        self.entries.truncate(used);
+        self.entries.shrink_to_fit();
+        self.free.retain(|id| id.index() < used);
+        self.free.shrink_to_fit();
+        self.by_key.shrink_to_fit();
+        Some(used)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K>)> {
+        self.by_key.values().map(|id| (*id, self.get(*id)))
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.capacity().max(self.by_key.capacity())
+    }
+
+    #[cfg(test)]
+    pub(super) fn assert_invariants(&self) {
+        assert_eq!(self.by_key.len() + self.free.len(), self.entries.len());
+        for (key, id) in &self.by_key {
+            assert!(Arc::ptr_eq(key, &self.get(*id).key));
+        }
+        assert!(self.free.iter().all(|id| self.entries[id.index()].is_none()));
+    }
+}
