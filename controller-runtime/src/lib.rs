@@ -14,6 +14,7 @@ pub mod reconcile;
 pub mod runner;
 pub mod store;
 pub mod trigger;
+pub mod watch;
 
 pub use action::Action;
 pub use backoff::{Backoff, backoff};

@@ -1,5 +1,40 @@
 //! Triggers: from a change of any object to the keys of the primaries that must run.
+//!
+//! A trigger is a function of a [`Delta`]. It looks at the object before *and* after the change, so that a
+//! repointed owner, label or reference wakes both targets.
 
+mod mapped;
+mod own;
+mod owner;
+pub mod predicate;
 mod request;
 
+pub use mapped::mapped;
+pub use own::own;
+pub use owner::{Owners, owner};
+pub use predicate::Predicate;
 pub use request::{Cause, Level, Request};
+
+use crate::{
+    object::{Object, ObjectRef},
+    store::{Delta, DeltaCause},
+};
+
+/// A request that a change of a related object makes.
+fn related<T: Object, K: Object>(delta: &Delta<T>, key: ObjectRef<K>) -> Request<K> {
+    Request {
+        key,
+        level: match delta.cause {
+            DeltaCause::Initial => Level::Initial,
+            DeltaCause::Relist => Level::Bulk,
+            DeltaCause::Watch => Level::Related,
+        },
+        cause: Cause::Related {
+            kind: T::kind(&delta.key.dyntype).into_owned(),
+            namespace: delta.key.namespace.clone(),
+            name: delta.key.name.clone(),
+        },
+        uid: None,
+        gone: false,
+    }
+}

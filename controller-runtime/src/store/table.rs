@@ -1,0 +1,222 @@
+//! The table behind a store: objects by name and by uid, without copies of either.
+//!
+//! Objects stand densely in one vector; two hash tables of positions find them. Keys are read from the
+//! objects, so an object costs its `Arc`, a hash, a mark and two positions. Iteration is in the order of
+//! arrival (a removal moves the last object into the gap), never in hash order: what follows from an
+//! iteration is the same in every process.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+};
+
+use hashbrown::HashTable;
+use kube::api::ObjectMeta;
+
+use super::index::Indexes;
+use crate::object::Object;
+
+/// The number of one listing. An entry carries that of the last listing which saw it.
+pub(super) type Listing = u32;
+
+struct Entry<T> {
+    object: Arc<T>,
+    hash: u64,
+    seen: Listing,
+}
+
+pub(super) struct Table<T> {
+    entries: Vec<Entry<T>>,
+    /// Positions in `entries`, by namespace and name. As many as entries.
+    by_name: HashTable<u32>,
+    /// Positions in `entries`, by uid; objects without a uid are not in it.
+    by_uid: HashTable<u32>,
+    hasher: RandomState,
+    pub(super) indexes: Indexes<T>,
+}
+
+impl<T: Object> Table<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            by_name: HashTable::new(),
+            by_uid: HashTable::new(),
+            hasher: RandomState::new(),
+            indexes: Indexes::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.entries.iter().map(|entry| &entry.object)
+    }
+
+    pub(super) fn at(&self, position: u32) -> Option<&Arc<T>> {
+        self.entries.get(position as usize).map(|entry| &entry.object)
+    }
+
+    pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<T>> {
+        self.at(self.position(namespace, name)?)
+    }
+
+    pub(super) fn get_uid(&self, uid: &str) -> Option<&Arc<T>> {
+        let hash = self.hasher.hash_one(uid);
+        let position = self
+            .by_uid
+            .find(hash, |&position| self.meta(position).uid.as_deref() == Some(uid))?;
+        self.at(*position)
+    }
+
+    /// Puts `object` in, and gives back the one of that name that it replaces.
+    pub(super) fn insert(&mut self, object: Arc<T>, seen: Listing) -> Option<Arc<T>> {
+        let meta = object.meta();
+        let (namespace, name) = names(meta);
+        let old = if let Some(position) = self.position(namespace, name) {
+            self.unlink_uid(position);
+            let entry = &mut self.entries[position as usize];
+            entry.seen = seen;
+            let old = std::mem::replace(&mut entry.object, object);
+            self.link_uid(position);
+            self.indexes
+                .replace(position, &self.entries[position as usize].object);
+            Some(old)
+        } else {
+            let hash = self.hasher.hash_one((namespace, name));
+            let position = narrow(self.entries.len());
+            self.entries.push(Entry { object, hash, seen });
+            let entries = &self.entries;
+            self.by_name
+                .insert_unique(hash, position, |&position| entries[position as usize].hash);
+            self.link_uid(position);
+            self.indexes.push(&self.entries[position as usize].object);
+            None
+        };
+        self.check();
+        old
+    }
+
+    /// Marks an object as seen by a listing.
+    pub(super) fn touch(&mut self, namespace: Option<&str>, name: &str, seen: Listing) -> Option<&Arc<T>> {
+        let position = self.position(namespace, name)?;
+        let entry = &mut self.entries[position as usize];
+        entry.seen = seen;
+        Some(&entry.object)
+    }
+
+    pub(super) fn remove(&mut self, namespace: Option<&str>, name: &str) -> Option<Arc<T>> {
+        let position = self.position(namespace, name)?;
+        self.unlink_name(position);
+        self.unlink_uid(position);
+        let last = narrow(self.entries.len() - 1);
+        if last != position {
+            self.unlink_name(last);
+            self.unlink_uid(last);
+        }
+        let entry = self.entries.swap_remove(position as usize);
+        self.indexes.swap_remove(position);
+        if last != position {
+            let entries = &self.entries;
+            self.by_name
+                .insert_unique(entries[position as usize].hash, position, |&position| {
+                    entries[position as usize].hash
+                });
+            self.link_uid(position);
+        }
+        self.shrink();
+        self.check();
+        Some(entry.object)
+    }
+
+    /// The objects of a namespace (of all, when `None`) that `listing` has not seen.
+    pub(super) fn unseen(&self, namespace: Option<&str>, listing: Listing) -> Vec<Arc<T>> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.seen != listing)
+            .filter(|entry| namespace.is_none() || entry.object.meta().namespace.as_deref() == namespace)
+            .map(|entry| Arc::clone(&entry.object))
+            .collect()
+    }
+
+    fn position(&self, namespace: Option<&str>, name: &str) -> Option<u32> {
+        let hash = self.hasher.hash_one((namespace, name));
+        self.by_name
+            .find(hash, |&position| names(self.meta(position)) == (namespace, name))
+            .copied()
+    }
+
+    fn meta(&self, position: u32) -> &ObjectMeta {
+        self.entries[position as usize].object.meta()
+    }
+
+    fn link_uid(&mut self, position: u32) {
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        let uid = |position: u32| entries[position as usize].object.meta().uid.as_deref();
+        if let Some(own) = uid(position) {
+            self.by_uid
+                .insert_unique(hasher.hash_one(own), position, |&position| {
+                    hasher.hash_one(uid(position).unwrap_or_default())
+                });
+        }
+    }
+
+    fn unlink_uid(&mut self, position: u32) {
+        let Some(uid) = self.entries[position as usize].object.meta().uid.as_deref() else {
+            return;
+        };
+        let hash = self.hasher.hash_one(uid);
+        if let Ok(found) = self.by_uid.find_entry(hash, |&other| other == position) {
+            found.remove();
+        }
+    }
+
+    fn unlink_name(&mut self, position: u32) {
+        let hash = self.entries[position as usize].hash;
+        if let Ok(found) = self.by_name.find_entry(hash, |&other| other == position) {
+            found.remove();
+        }
+    }
+
+    /// Gives memory back when three quarters of it are empty, so that churn costs O(1) each.
+    fn shrink(&mut self) {
+        let len = self.entries.len();
+        if self.entries.capacity() < 64 || len > self.entries.capacity() / 4 {
+            return;
+        }
+        self.entries.shrink_to(len * 2);
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        self.by_name
+            .shrink_to(len * 2, |&position| entries[position as usize].hash);
+        self.by_uid.shrink_to(len * 2, |&position| {
+            let uid = entries[position as usize].object.meta().uid.as_deref();
+            hasher.hash_one(uid.unwrap_or_default())
+        });
+        self.indexes.shrink_to(len * 2);
+    }
+
+    fn check(&self) {
+        debug_assert_eq!(self.by_name.len(), self.entries.len(), "every entry has a name");
+        debug_assert!(
+            self.by_uid.len() <= self.entries.len(),
+            "a uid belongs to an entry"
+        );
+    }
+}
+
+/// The names that make a key. An object without a name is not let into a store.
+pub(super) fn names(meta: &ObjectMeta) -> (Option<&str>, &str) {
+    (
+        meta.namespace.as_deref(),
+        meta.name.as_deref().unwrap_or_default(),
+    )
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "four thousand million objects do not fit into memory"
+)]
+fn narrow(position: usize) -> u32 {
+    u32::try_from(position).expect("fewer than 2^32 objects")
+}

@@ -1,0 +1,347 @@
+//! The list/watch core: what a source does next, as a state machine without I/O, clock and randomness.
+//!
+//! The shell asks for an [`Order`], carries it out, and reports what came of it. The core knows nothing of
+//! objects: only revisions, marks and failures. Rules:
+//!
+//! - A watch goes on from the last revision seen. When that is worth nothing any more (compacted history, a kind that
+//!   is not served, a revision that went back), the set is read again.
+//! - Every failure waits for this source's own backoff. It is forgotten only after a healthy spell, so a list that
+//!   succeeds before a watch that fails does not make a hot loop.
+//! - A streaming list that is refused, or that ends without its end mark, is followed by a list by pages.
+
+use std::{cmp::Ordering, time::Duration};
+
+use super::{Config, Phase, Problem, StreamingLists, Verb, backoff::Backoff, failure::Failure};
+use crate::clock::Instant;
+
+/// A watch that is ended by the server sooner than this has failed.
+const SHORT: Duration = Duration::from_secs(10);
+/// No server's wish to be left alone is followed for longer.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// A server that broke this many streaming lists is asked for pages from then on.
+const STRIKES: u32 = 2;
+
+/// What the shell has to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Order<'a> {
+    /// Wait until then, and ask again.
+    Wait(Instant),
+    /// Read the page that the token leads to; the first one without a token.
+    List { token: Option<&'a str>, paged: bool },
+    /// Open a watch that begins with the whole set.
+    Stream,
+    /// Open a watch.
+    Watch { revision: &'a str },
+}
+
+/// What an event of a watch says, as far as the core cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// `ADDED` or `MODIFIED`.
+    Put,
+    /// `DELETED`.
+    Delete,
+    /// `BOOKMARK`; `end` when it closes the initial events.
+    Bookmark { end: bool },
+}
+
+/// What the shell does with an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Give it to the store, as part of the list.
+    List,
+    /// Give it to the store, as a change.
+    Take,
+    /// Nothing: it was for the core.
+    Pass,
+    /// The list is complete.
+    Synced,
+    /// Close the stream and ask for the next order.
+    Close,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// The whole set is to be read, not before `at`.
+    Relist { at: Instant },
+    /// A page is being read.
+    Paging { token: Option<String> },
+    /// A streaming list is open or being opened, and its end mark has not come.
+    Streaming,
+    /// A watch is to be opened, not before `at`.
+    Reopen { revision: String, at: Instant },
+    /// A watch is being opened (`opened` is `None`) or open.
+    Watching {
+        revision: String,
+        opened: Option<Instant>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ListWatch {
+    state: State,
+    backoff: Backoff,
+    /// Streaming lists are tried.
+    streaming: bool,
+    /// Streaming lists that broke.
+    strikes: u32,
+    /// This list goes by pages although streaming lists are tried.
+    pages_this_time: bool,
+    /// This list is read in one piece, for a continue token has expired.
+    whole_this_time: bool,
+    problem: Option<Problem>,
+    watch_limit: Duration,
+    answer_limit: Duration,
+    healthy_after: Duration,
+}
+
+impl ListWatch {
+    pub(crate) fn new(config: &Config, now: Instant) -> Self {
+        Self {
+            state: State::Relist { at: now },
+            backoff: Backoff::new(config.backoff_initial, config.backoff_max),
+            streaming: config.streaming_lists == StreamingLists::Auto,
+            strikes: 0,
+            pages_this_time: false,
+            whole_this_time: false,
+            problem: None,
+            watch_limit: Duration::from_secs(config.watch_seconds.into()) + config.idle_margin,
+            answer_limit: config.answer_limit,
+            healthy_after: config.healthy_after,
+        }
+    }
+
+    /// What to do now. A request that is ordered counts as begun.
+    pub(crate) fn order(&mut self, now: Instant) -> Order<'_> {
+        match &self.state {
+            State::Relist { at } | State::Reopen { at, .. } if *at > now => return Order::Wait(*at),
+            State::Relist { .. } if self.streaming && !self.pages_this_time => self.state = State::Streaming,
+            State::Relist { .. } => self.state = State::Paging { token: None },
+            State::Reopen { revision, .. } => {
+                self.state = State::Watching {
+                    revision: revision.clone(),
+                    opened: None,
+                }
+            }
+            State::Paging { .. } | State::Streaming | State::Watching { .. } => {}
+        }
+        match &self.state {
+            State::Relist { at } | State::Reopen { at, .. } => Order::Wait(*at),
+            State::Paging { token } => Order::List {
+                token: token.as_deref(),
+                paged: !self.whole_this_time,
+            },
+            State::Streaming => Order::Stream,
+            State::Watching { revision, .. } => Order::Watch { revision },
+        }
+    }
+
+    /// A page was read; its objects are in the store. True when it was the last one.
+    pub(crate) fn page(&mut self, now: Instant, revision: &str, token: Option<&str>) -> bool {
+        let token = token.filter(|token| !token.is_empty());
+        if let Some(token) = token {
+            self.state = State::Paging {
+                token: Some(token.to_owned()),
+            };
+            return false;
+        }
+        self.listed();
+        self.state = State::Reopen {
+            revision: revision.to_owned(),
+            at: now,
+        };
+        true
+    }
+
+    /// The headers of a watch came.
+    pub(crate) fn opened(&mut self, now: Instant) {
+        if let State::Watching { opened, .. } = &mut self.state {
+            *opened = Some(now);
+            self.problem = None;
+        }
+    }
+
+    /// An event of the open watch came.
+    pub(crate) fn event(
+        &mut self,
+        now: Instant,
+        rng: &mut fastrand::Rng,
+        event: Event,
+        at: Option<&str>,
+    ) -> Step {
+        match (&mut self.state, event) {
+            (State::Streaming, Event::Bookmark { end: true }) => {
+                let Some(at) = at else {
+                    let failure = Failure::Malformed("an end mark without a resourceVersion".into());
+                    self.failed(now, rng, &failure);
+                    return Step::Close;
+                };
+                self.state = State::Watching {
+                    revision: at.to_owned(),
+                    opened: Some(now),
+                };
+                self.strikes = 0;
+                self.listed();
+                Step::Synced
+            }
+            (State::Streaming, Event::Bookmark { end: false }) => Step::Pass,
+            (State::Watching { revision, .. }, event) => {
+                if let Some(at) = at {
+                    if compare(at, revision) == Some(Ordering::Less) {
+                        let failure = Failure::WentBack {
+                            from: revision.clone(),
+                            to: at.to_owned(),
+                        };
+                        self.failed(now, rng, &failure);
+                        return Step::Close;
+                    }
+                    at.clone_into(revision);
+                }
+                match event {
+                    Event::Bookmark { .. } => Step::Pass,
+                    Event::Put | Event::Delete => Step::Take,
+                }
+            }
+            _ => Step::List,
+        }
+    }
+
+    /// For how long the open watch may be silent.
+    pub(crate) fn silence_limit(&self) -> Duration {
+        match self.state {
+            State::Streaming => self.answer_limit,
+            _ => self.watch_limit,
+        }
+    }
+
+    /// The open watch was silent for that long.
+    pub(crate) fn silent(&mut self, now: Instant, rng: &mut fastrand::Rng) {
+        let failure = match self.state {
+            State::Streaming => Failure::NoEndMark,
+            _ => Failure::Silent(self.watch_limit),
+        };
+        self.failed(now, rng, &failure);
+    }
+
+    /// The server ended the watch in good order.
+    pub(crate) fn ended(&mut self, now: Instant, rng: &mut fastrand::Rng) {
+        match &self.state {
+            State::Watching {
+                revision,
+                opened: Some(opened),
+            } => {
+                let lived = now.saturating_duration_since(*opened);
+                if lived < SHORT {
+                    return self.failed(now, rng, &Failure::TooShort(lived));
+                }
+                let revision = revision.clone();
+                self.forget_if_healthy(now);
+                self.state = State::Reopen { revision, at: now };
+            }
+            State::Streaming => self.failed(now, rng, &Failure::NoEndMark),
+            _ => {}
+        }
+    }
+
+    /// A request failed, or a stream broke.
+    pub(crate) fn failed(&mut self, now: Instant, rng: &mut fastrand::Rng, failure: &Failure) {
+        self.forget_if_healthy(now);
+        self.note(now, failure);
+        let mut at = now + self.delay(rng, failure);
+        self.state = match std::mem::replace(&mut self.state, State::Relist { at: now }) {
+            State::Streaming => {
+                if self.gives_up_streaming(failure) {
+                    at = now;
+                }
+                State::Relist { at }
+            }
+            State::Paging { token: Some(_) } if failure.loses_place() => {
+                self.whole_this_time = true;
+                State::Relist { at }
+            }
+            State::Paging { .. } | State::Relist { .. } => State::Relist { at },
+            State::Watching { .. } | State::Reopen { .. } if failure.loses_place() => State::Relist { at },
+            State::Watching { revision, .. } | State::Reopen { revision, .. } => {
+                State::Reopen { revision, at }
+            }
+        };
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match self.state {
+            State::Relist { .. } | State::Reopen { .. } if self.problem.is_some() => Phase::Failing,
+            State::Relist { .. } | State::Paging { .. } | State::Streaming => Phase::Listing,
+            State::Reopen { .. } | State::Watching { .. } => Phase::Watching,
+        }
+    }
+
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
+    }
+
+    fn verb(&self) -> Verb {
+        match self.state {
+            State::Relist { .. } | State::Paging { .. } => Verb::List,
+            State::Streaming | State::Reopen { .. } | State::Watching { .. } => Verb::Watch,
+        }
+    }
+
+    fn delay(&mut self, rng: &mut fastrand::Rng, failure: &Failure) -> Duration {
+        let own = self.backoff.fail(rng);
+        let wished = failure.retry_after().unwrap_or_default();
+        own.max(wished.min(LONGEST_RETRY_AFTER))
+    }
+
+    fn note(&mut self, now: Instant, failure: &Failure) {
+        let since = self.problem.as_ref().map_or(now, |problem| problem.since);
+        self.problem = Some(Problem {
+            verb: self.verb(),
+            message: failure.to_string(),
+            code: failure.code(),
+            since,
+            failures: self.backoff.failures() + 1,
+        });
+    }
+
+    /// Whether this list goes on by pages at once; the last strike makes that so for good.
+    fn gives_up_streaming(&mut self, failure: &Failure) -> bool {
+        let refused = failure.refuses_streaming();
+        if !refused && *failure != Failure::NoEndMark {
+            return false;
+        }
+        self.strikes += 1;
+        self.streaming = !refused && self.strikes < STRIKES;
+        self.pages_this_time = true;
+        true
+    }
+
+    fn listed(&mut self) {
+        self.pages_this_time = false;
+        self.whole_this_time = false;
+        let settled =
+            |problem: &Problem| problem.verb == Verb::List || matches!(self.state, State::Watching { .. });
+        if self.problem.as_ref().is_some_and(settled) {
+            self.problem = None;
+        }
+    }
+
+    fn forget_if_healthy(&mut self, now: Instant) {
+        if let State::Watching {
+            opened: Some(opened), ..
+        } = self.state
+            && now.saturating_duration_since(opened) >= self.healthy_after
+        {
+            self.backoff.forget();
+        }
+    }
+}
+
+/// Compares revisions; `None` when they are not numbers. (KEP-5504: they are, for a conforming server.)
+fn compare(one: &str, other: &str) -> Option<Ordering> {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !number(one) || !number(other) {
+        return None;
+    }
+    let (one, other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
+    Some(one.len().cmp(&other.len()).then_with(|| one.cmp(other)))
+}

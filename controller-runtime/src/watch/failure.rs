@@ -1,0 +1,86 @@
+//! What can go wrong between a source and its server, and what follows from it.
+
+use std::{fmt, time::Duration};
+
+use kube::core::Status;
+
+/// One failed request, or one broken stream.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Failure {
+    /// The server said no: as a response, or as an `ERROR` event.
+    Refused {
+        status: Box<Status>,
+        retry_after: Option<Duration>,
+    },
+    /// No headers, or no further piece of a list, within the limit.
+    NoAnswer(Duration),
+    /// A watch was silent for longer than it was to live.
+    Silent(Duration),
+    /// The request could not be made or the connection broke.
+    Connection(String),
+    /// What came is not what a list or watch sends.
+    Malformed(String),
+    /// The revision went back: the server has lost history.
+    WentBack { from: String, to: String },
+    /// A streaming list ended before its end was marked.
+    NoEndMark,
+    /// A watch ended at once, again and again.
+    TooShort(Duration),
+}
+
+impl Failure {
+    pub(crate) fn code(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(status.code),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { retry_after, status } => retry_after.or_else(|| {
+                let seconds = status.details.as_ref()?.retry_after_seconds;
+                (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+            }),
+            _ => None,
+        }
+    }
+
+    /// The revision that a watch would go on from is worth nothing any more.
+    pub(crate) fn loses_place(&self) -> bool {
+        match self {
+            // 410 Gone is how history that was compacted shows, 404 how a kind that is not served (any more) does: if
+            // it is served again, it may be by another definition with other objects.
+            Self::Refused { status, .. } => {
+                matches!(status.code, 410 | 404) || matches!(status.reason.as_str(), "Expired" | "Gone")
+            }
+            Self::WentBack { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// The server does not know streaming lists.
+    pub(crate) fn refuses_streaming(&self) -> bool {
+        match self {
+            Self::Refused { status, .. } => matches!(status.code, 400 | 422),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { status, .. } => {
+                write!(f, "{} {}: {}", status.code, status.reason, status.message)
+            }
+            Self::NoAnswer(limit) => write!(f, "no answer within {limit:?}"),
+            Self::Silent(limit) => write!(f, "the watch was silent for {limit:?}"),
+            Self::Connection(what) => write!(f, "connection: {what}"),
+            Self::Malformed(what) => write!(f, "unexpected answer: {what}"),
+            Self::WentBack { from, to } => write!(f, "the server's revision went back from {from} to {to}"),
+            Self::NoEndMark => f.write_str("the streaming list ended without its end mark"),
+            Self::TooShort(lived) => write!(f, "the watch was ended after {lived:?}"),
+        }
+    }
+}
