@@ -8,6 +8,7 @@ mod error;
 mod error_text;
 pub mod manager;
 pub mod object;
+pub mod operator;
 mod options;
 mod queue;
 pub mod reconcile;
@@ -19,4 +20,8 @@ pub mod watch;
 pub use action::Action;
 pub use backoff::{Backoff, backoff};
 pub use error::{Error, RunnerError};
+pub use operator::{Operator, OperatorError};
 pub use options::Config;
+
+/// What an operator's `main` returns.
+pub type Result<T, E = OperatorError> = std::result::Result<T, E>;

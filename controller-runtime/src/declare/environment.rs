@@ -28,6 +28,16 @@ pub trait Runnable: Send {
     fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>>;
 }
 
+impl Runnable for Box<dyn Runnable> {
+    fn declaration(&self) -> &Declaration {
+        (**self).declaration()
+    }
+
+    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+        (*self).run(environment)
+    }
+}
+
 /// What a manager gives to each of its controllers.
 #[derive(Clone)]
 #[non_exhaustive]

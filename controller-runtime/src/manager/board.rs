@@ -47,8 +47,8 @@ pub(super) struct ControllerState {
     pub(super) synced: bool,
     pub(super) gauge: Option<Gauge>,
     pub(super) sources: BTreeMap<SourceId, SourceEntry>,
-    /// Why each running key runs. Invariant: only runs that have not ended.
-    pub(super) running: BTreeMap<u64, Vec<String>>,
+    /// Each running object, and why it runs. Invariant: only runs that have not ended.
+    pub(super) running: BTreeMap<u64, (ObjectId, Vec<String>)>,
     /// Invariant: only objects that were there at their last run.
     pub(super) objects: BTreeMap<ObjectId, ObjectEntry>,
     ended: Option<String>,
@@ -109,17 +109,13 @@ impl Board {
         self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
     }
 
-    /// A controller has ended; `error` tells why, if it was not asked to.
-    pub fn ended(&self, controller: &str, error: Option<&str>) {
-        self.with(controller, |controller| {
-            controller.ended = Some(error.unwrap_or("stopped").to_owned());
+    /// A controller has ended though nobody asked it to.
+    pub fn ended(&self, controller: &str, error: &str) {
+        self.with(controller, |controller| controller.ended = Some(error.to_owned()));
+        self.tell(Happening::ControllerFailed {
+            controller: controller.to_owned(),
+            message: error.to_owned(),
         });
-        if let Some(error) = error {
-            self.tell(Happening::ControllerFailed {
-                controller: controller.to_owned(),
-                message: error.to_owned(),
-            });
-        }
     }
 
     /// From the first signal on nothing new is started, and the operator is not ready.
@@ -133,6 +129,15 @@ impl Board {
                 .sum()
         });
         self.tell(Happening::Stopping { running });
+    }
+
+    /// The objects that are being reconciled.
+    pub fn running(&self) -> Vec<String> {
+        self.change(|state| {
+            let controllers = state.controllers.values();
+            let running = controllers.flat_map(|controller| controller.running.values());
+            running.map(|(object, _)| object.to_string()).collect()
+        })
     }
 
     /// Whether the operator does its work, and why not.

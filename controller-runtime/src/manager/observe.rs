@@ -79,8 +79,11 @@ impl Board {
     }
 
     fn started(&self, controller: &str, started: &Started<'_>) {
-        let causes = started.causes.iter().map(say).collect();
-        self.with(controller, |state| state.running.insert(started.id, causes));
+        let run = (
+            identity(&started.object),
+            started.causes.iter().map(say).collect(),
+        );
+        self.with(controller, |state| state.running.insert(started.id, run));
     }
 
     fn finished(&self, controller: &str, finished: &Finished<'_>) {
@@ -104,7 +107,11 @@ impl Board {
                 failures: finished.failures,
                 duration_ms: millis(finished.took),
                 next_ms: finished.next_run.map(millis),
-                causes: state.running.remove(&finished.id).unwrap_or_default(),
+                causes: state
+                    .running
+                    .remove(&finished.id)
+                    .map(|(_, causes)| causes)
+                    .unwrap_or_default(),
             };
             let entry = ObjectEntry {
                 report: report.clone(),

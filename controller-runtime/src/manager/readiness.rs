@@ -40,10 +40,12 @@ impl fmt::Display for Readiness {
 }
 
 pub(super) fn judge(status: &OperatorStatus) -> Readiness {
-    if status.phase == Phase::Stopping {
-        return Readiness::NotReady(vec!["stopping".to_owned()]);
-    }
-    let red: Vec<_> = status.controllers.iter().flat_map(blockers).collect();
+    let red: Vec<_> = match status.phase {
+        Phase::Running => status.controllers.iter().flat_map(blockers).collect(),
+        Phase::Stopping => std::iter::once("stopping".to_owned())
+            .chain(status.controllers.iter().filter_map(ended))
+            .collect(),
+    };
     if !red.is_empty() {
         return Readiness::NotReady(red);
     }
@@ -65,8 +67,8 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
 }
 
 fn blockers(controller: &ControllerStatus) -> Vec<String> {
-    if let Some(reason) = &controller.ended {
-        return vec![format!("{}: ended: {reason}", controller.name)];
+    if let Some(line) = ended(controller) {
+        return vec![line];
     }
     if controller.synced {
         return Vec::new();
@@ -80,6 +82,11 @@ fn blockers(controller: &ControllerStatus) -> Vec<String> {
         lines.push(format!("{}: starting", controller.name));
     }
     lines
+}
+
+fn ended(controller: &ControllerStatus) -> Option<String> {
+    let reason = controller.ended.as_ref()?;
+    Some(format!("{}: ended: {reason}", controller.name))
 }
 
 fn unsynced(controller: &str, source: &SourceStatus) -> Option<String> {

@@ -3,6 +3,8 @@
 //! The format is for programs that may be older or newer than the operator: fields are only ever added. Times are in
 //! milliseconds, relative to the operator's start (`at_ms`) or to the answer (`since_ms`, `ago_ms`, `next_ms`).
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// What `/status` answers.
@@ -41,7 +43,7 @@ pub struct ControllerStatus {
     pub kind: String,
     /// All its stores have been in sync.
     pub synced: bool,
-    /// Why it has ended, if it has.
+    /// Why it has ended, if nobody asked it to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// Its queue.
@@ -121,6 +123,15 @@ pub struct ObjectId {
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
 }
 
 /// One object and its last run.

@@ -89,7 +89,7 @@ async fn the_first_signal_and_the_end_of_a_controller_turn_readiness_red() {
 
     let ended = board();
     ended.observe("document", &Event::Synced);
-    ended.ended("document", Some("no context"));
+    ended.ended("document", "no context");
     assert_eq!(
         ended.readiness().to_string(),
         "not ready\n- document: ended: no context\n"

@@ -1,0 +1,66 @@
+//! Why an operator ended, with the text its user reads.
+
+use std::{io, net::SocketAddr, path::PathBuf};
+
+use crate::declare::BoxError;
+
+/// Why an operator ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperatorError {
+    /// The status endpoint's address cannot be bound.
+    #[error(
+        "cannot listen on {address}: {source}\nchoose another address with --address, port 0 for a free one"
+    )]
+    Listen {
+        /// What was asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The bound address could not be written to the file that was asked for.
+    #[error("cannot write the bound address to {}: {source}", path.display())]
+    AddressFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Neither a kubeconfig nor a service account was found, or one of them cannot be used.
+    #[error("no way to the Kubernetes API: {0}\nset KUBECONFIG, or run in a Pod with a service account")]
+    Client(#[source] BoxError),
+    /// There is nothing to run.
+    #[error("the operator has no controllers: add one with `Operator::controller`")]
+    NoControllers,
+    /// Two controllers have one name.
+    #[error("two controllers are named {0:?}: give one of them another with `name = \"…\"`")]
+    SameName(String),
+    /// A controller ended though nobody asked it to.
+    #[error("controller {name} ended: {message}")]
+    ControllerEnded {
+        /// Which.
+        name: String,
+        /// Why.
+        message: String,
+    },
+    /// A second signal came while reconciles were running.
+    #[error("stopped by a second signal; dropped while running: {}", list(.running))]
+    Dropped {
+        /// The objects whose reconciles did not finish.
+        running: Vec<String>,
+    },
+    /// Signals cannot be waited for.
+    #[error("cannot wait for signals: {0}")]
+    Signals(#[source] io::Error),
+    /// What a command prints could not be written.
+    #[error("cannot print: {0}")]
+    Print(#[source] io::Error),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "nothing".to_owned()
+    } else {
+        names.join(", ")
+    }
+}

@@ -1,0 +1,89 @@
+//! A whole operator: controllers, their CRDs, and the command line around them.
+//!
+//! ```no_run
+//! # use controller_runtime::{Operator, declare::Runnable};
+//! # fn controller() -> Box<dyn Runnable> { unreachable!() }
+//! #[tokio::main]
+//! async fn main() -> controller_runtime::Result<()> {
+//!     Operator::new("documents").controller(controller()).main().await
+//! }
+//! ```
+//!
+//! gives a program with the commands `run` (the default) and `crds`. What `run` promises:
+//!
+//! - The status endpoint is bound before anything else, and tells the truth from then on.
+//! - The first SIGTERM or Ctrl-C turns readiness red, starts nothing new and lets running reconciles finish; the second drops
+//!   them and names them.
+//! - A controller that ends though nobody asked it to ends the process with an error.
+//!
+//! Not promised: that a kind the API server does not know ends the process. It is said, and waited for.
+
+#[cfg(feature = "cli")]
+mod cli;
+mod crds;
+mod error;
+mod run;
+#[cfg(feature = "cli")]
+mod signals;
+mod stop;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+
+pub use error::OperatorError;
+pub use run::RunOptions;
+pub use stop::Stop;
+
+use crate::declare::{Declaration, Runnable};
+
+/// Controllers, the CRDs they need, and a command line.
+#[must_use = "an operator does nothing until `main` or `run`"]
+pub struct Operator {
+    name: String,
+    crds: Vec<CustomResourceDefinition>,
+    controllers: Vec<Box<dyn Runnable>>,
+}
+
+impl Operator {
+    /// An operator without controllers. The name is that of the program for people: in logs, on the status endpoint.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            crds: Vec::new(),
+            controllers: Vec::new(),
+        }
+    }
+
+    /// The operator brings this kind: `crds` prints it.
+    pub fn crd<K: CustomResourceExt>(mut self) -> Self {
+        self.crds.push(K::crd());
+        self
+    }
+
+    /// The operator runs this controller.
+    pub fn controller(mut self, controller: impl Runnable + 'static) -> Self {
+        self.controllers.push(Box::new(controller));
+        self
+    }
+
+    /// What its controllers are, in the order they were given.
+    pub fn declarations(&self) -> impl Iterator<Item = &Declaration> {
+        self.controllers.iter().map(|controller| controller.declaration())
+    }
+}
+
+impl fmt::Debug for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operator")
+            .field("name", &self.name)
+            .field(
+                "controllers",
+                &self.declarations().map(|d| &d.name).collect::<Vec<_>>(),
+            )
+            .finish_non_exhaustive()
+    }
+}

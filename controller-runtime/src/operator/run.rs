@@ -1,0 +1,239 @@
+//! `run`: the status endpoint first, then the client, then every controller, until asked to stop.
+
+use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc};
+
+use futures::FutureExt;
+use kube::Client;
+use tokio::task::JoinSet;
+
+use super::{Operator, OperatorError, Stop};
+use crate::{
+    declare::{Environment, Namespaces, Runnable},
+    manager::Board,
+};
+
+/// What the deployer of an operator chooses.
+#[derive(Clone, Default)]
+#[must_use]
+pub struct RunOptions {
+    client: Option<Client>,
+    address: Option<SocketAddr>,
+    address_file: Option<PathBuf>,
+    namespaces: Namespaces,
+    stop: Stop,
+}
+
+impl RunOptions {
+    /// No status endpoint, all namespaces, the client of the environment, and nobody who stops it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Uses this client, not the one of the environment (`KUBECONFIG`, or the Pod's service account).
+    pub fn client(mut self, client: Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// Serves the status endpoint here.
+    pub fn address(mut self, address: SocketAddr) -> Self {
+        self.address = Some(address);
+        self
+    }
+
+    /// Writes the endpoint's bound address to this file.
+    pub fn address_file(mut self, file: PathBuf) -> Self {
+        self.address_file = Some(file);
+        self
+    }
+
+    /// Watches these namespaces.
+    pub fn namespaces(mut self, namespaces: Namespaces) -> Self {
+        self.namespaces = namespaces;
+        self
+    }
+
+    /// Stops when asked by this.
+    pub fn stop_on(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+}
+
+impl fmt::Debug for RunOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunOptions")
+            .field("address", &self.address)
+            .field("address_file", &self.address_file)
+            .field("namespaces", &self.namespaces)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Operator {
+    /// Runs all controllers until asked to stop.
+    ///
+    /// # Errors
+    /// When the endpoint cannot be bound or no client can be made; when a controller ends though nobody asked it to; when
+    /// a second wish to stop drops running reconciles.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops running reconciles at their next await.
+    pub async fn run(self, options: RunOptions) -> Result<(), OperatorError> {
+        let board = Board::new(&self.name);
+        self.run_on(&board, options).await
+    }
+
+    /// As [`Operator::run`], telling a board that the caller reads.
+    ///
+    /// # Errors
+    /// As [`Operator::run`].
+    pub async fn run_on(self, board: &Board, options: RunOptions) -> Result<(), OperatorError> {
+        self.check()?;
+        for declaration in self.declarations() {
+            board.expect(declaration);
+        }
+        #[cfg(feature = "probes")]
+        let _endpoint = serve(board, &options).await?;
+        let client = match options.client {
+            Some(client) => client,
+            None => Client::try_default()
+                .await
+                .map_err(|error| OperatorError::Client(error.into()))?,
+        };
+        let environment = Environment::new(client)
+            .namespaces(options.namespaces)
+            .observe_with(Arc::new(board.clone()))
+            .shutdown_on(options.stop.first());
+        let running = Running::start(self.controllers, &environment);
+        running.until_stopped(board, &options.stop).await
+    }
+
+    /// What would only show later, or not at all.
+    fn check(&self) -> Result<(), OperatorError> {
+        if self.controllers.is_empty() {
+            return Err(OperatorError::NoControllers);
+        }
+        let mut names: Vec<_> = self.declarations().map(|declaration| &declaration.name).collect();
+        names.sort();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(OperatorError::SameName(pair[0].clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The controllers as tasks. Dropping it ends them.
+struct Running {
+    /// Each gives its name, and why it ended.
+    tasks: JoinSet<(String, Result<(), String>)>,
+}
+
+impl Running {
+    fn start(controllers: Vec<Box<dyn Runnable>>, environment: &Environment) -> Self {
+        let mut tasks = JoinSet::new();
+        for controller in controllers {
+            let name = controller.declaration().name.clone();
+            let run = controller.run(environment.clone());
+            tasks.spawn(async move {
+                // A panic outside of any reconcile is the end of this controller, and is told like one.
+                let result = std::panic::AssertUnwindSafe(run).catch_unwind().await;
+                let result = match result {
+                    Ok(result) => result.map_err(|error| crate::error_text::chain(&*error)),
+                    Err(_) => Err("it panicked; the message stands above".to_owned()),
+                };
+                (name, result)
+            });
+        }
+        Self { tasks }
+    }
+
+    async fn until_stopped(mut self, board: &Board, stop: &Stop) -> Result<(), OperatorError> {
+        let mut first = stop.first();
+        let mut second = std::pin::pin!(stop.second());
+        let mut stopping = false;
+        let mut failure = None;
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut second => {
+                    return Err(OperatorError::Dropped { running: board.running() });
+                }
+                () = &mut first, if !stopping => {
+                    stopping = true;
+                    board.stopping();
+                }
+                ended = self.tasks.join_next() => match ended {
+                    None => return failure.map_or(Ok(()), Err),
+                    Some(ended) => {
+                        if let Some(error) = end_of(ended, stopping, board) {
+                            // The others stop in good order; the first failure is the one that is told.
+                            failure.get_or_insert(error);
+                            stop.now();
+                        }
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// What the end of one controller means: an error, unless it was asked to end and ended well.
+fn end_of(
+    ended: Result<(String, Result<(), String>), tokio::task::JoinError>,
+    stopping: bool,
+    board: &Board,
+) -> Option<OperatorError> {
+    let (name, result) = match ended {
+        Ok(ended) => ended,
+        Err(error) => (String::new(), Err(error.to_string())),
+    };
+    let message = match result {
+        Ok(()) if stopping => return None,
+        Ok(()) => "though nobody asked it to".to_owned(),
+        Err(message) => message,
+    };
+    board.ended(&name, &message);
+    Some(OperatorError::ControllerEnded { name, message })
+}
+
+/// Binds the endpoint and serves it for as long as the answer lives.
+#[cfg(feature = "probes")]
+async fn serve(board: &Board, options: &RunOptions) -> Result<Option<Endpoint>, OperatorError> {
+    let Some(address) = options.address else {
+        return Ok(None);
+    };
+    let failed = |source| OperatorError::Listen { address, source };
+    let server = crate::manager::StatusServer::bind(address, board.clone())
+        .await
+        .map_err(failed)?;
+    let bound = server.address().map_err(failed)?;
+    if let Some(path) = &options.address_file {
+        write_whole(path, &bound.to_string()).map_err(|source| OperatorError::AddressFile {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    tracing::info!(address = %bound, "status endpoint is bound");
+    Ok(Some(Endpoint(tokio::spawn(server.serve()))))
+}
+
+/// A reader sees nothing or all of it.
+#[cfg(feature = "probes")]
+fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, path)
+}
+
+/// The endpoint answers for as long as this lives.
+#[cfg(feature = "probes")]
+struct Endpoint(tokio::task::JoinHandle<()>);
+
+#[cfg(feature = "probes")]
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

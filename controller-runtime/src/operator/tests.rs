@@ -1,0 +1,228 @@
+//! The life of an operator, with controllers that do what each test needs.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use futures::future::{BoxFuture, FutureExt};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use tokio::sync::Notify;
+
+use super::*;
+use crate::{
+    declare::{BoxError, Environment, Watched},
+    manager::{Board, Readiness},
+    runner::{Event, Started, Subject},
+};
+
+/// A controller whose whole life is one function.
+struct Fake<F> {
+    declaration: Declaration,
+    life: F,
+}
+
+fn fake<F, Fut>(name: &str, life: F) -> Fake<F>
+where
+    F: FnOnce(Environment) -> Fut + Send,
+    Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+{
+    let declaration = Declaration::new(name, Watched::new::<ConfigMap>(&()));
+    Fake { declaration, life }
+}
+
+impl<F, Fut> Runnable for Fake<F>
+where
+    F: FnOnce(Environment) -> Fut + Send,
+    Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+{
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+        (self.life)(environment).boxed()
+    }
+}
+
+async fn well_behaved(environment: Environment) -> Result<(), BoxError> {
+    environment.observer.observe("good", &Event::Synced);
+    environment.shutdown.await;
+    Ok(())
+}
+
+/// A server that nobody is meant to ask.
+fn client() -> Client {
+    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        Ok::<_, Infallible>(http::Response::new(kube::client::Body::empty()))
+    });
+    Client::new(service, "default")
+}
+
+fn options(stop: &Stop) -> RunOptions {
+    RunOptions::new().client(client()).stop_on(stop)
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("never: {what}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_wish_to_stop_turns_readiness_red_and_ends_well() {
+    let (board, stop) = (Board::new("documents"), Stop::new());
+    let operator = Operator::new("documents").controller(fake("good", well_behaved));
+    let run = tokio::spawn({
+        let (board, options) = (board.clone(), options(&stop));
+        async move { operator.run_on(&board, options).await }
+    });
+    until("ready", || board.readiness() == Readiness::Ready).await;
+    stop.now();
+    run.await.unwrap().unwrap();
+    assert!(!board.readiness().is_ready());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_second_wish_drops_what_runs_and_names_it() {
+    let (board, stop) = (Board::new("documents"), Stop::new());
+    let dropped = Arc::new(Notify::new());
+    struct OnDrop(Arc<Notify>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let guard = OnDrop(dropped.clone());
+    let stubborn = fake("good", move |environment: Environment| async move {
+        let _guard = guard;
+        let object = Subject {
+            kind: "ConfigMap",
+            namespace: Some("default"),
+            name: "slow",
+        };
+        let started = Started {
+            id: 1,
+            object,
+            causes: &[],
+            failures: 0,
+            waited: Duration::ZERO,
+        };
+        environment.observer.observe("good", &Event::Started(started));
+        std::future::pending().await
+    });
+    let run = tokio::spawn({
+        let (board, options) = (board.clone(), options(&stop));
+        async move {
+            Operator::new("documents")
+                .controller(stubborn)
+                .run_on(&board, options)
+                .await
+        }
+    });
+    until("running", || !board.running().is_empty()).await;
+    stop.now();
+    until("stopping", || !board.readiness().is_ready()).await;
+    assert!(!run.is_finished());
+    stop.now();
+    let error = run.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("ConfigMap default/slow"), "{error}");
+    dropped.notified().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_ends_ends_the_operator_with_its_reason() {
+    for (life, reason) in [
+        (async { Err("no database".into()) }.boxed(), "no database"),
+        (async { Ok(()) }.boxed(), "though nobody asked it to"),
+        (async { panic!("boom") }.boxed(), "it panicked"),
+    ] {
+        let (board, stop) = (Board::new("documents"), Stop::new());
+        let operator = Operator::new("documents")
+            .controller(fake("bad", |_| life))
+            .controller(fake("good", well_behaved));
+        let error = operator
+            .run_on(&board, options(&stop))
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("controller bad ended: ") && error.contains(reason),
+            "{error}"
+        );
+        assert!(board.readiness().to_string().contains(reason));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn mistakes_in_the_wiring_are_told_before_anything_runs() {
+    let stop = Stop::new();
+    let none = Operator::new("x").run(options(&stop)).await.unwrap_err();
+    assert!(none.to_string().contains("no controllers"), "{none}");
+    let twice = Operator::new("x")
+        .controller(fake("a", well_behaved))
+        .controller(fake("a", well_behaved));
+    let error = twice.run(options(&stop)).await.unwrap_err();
+    assert!(
+        error.to_string().contains("two controllers are named \"a\""),
+        "{error}"
+    );
+}
+
+#[cfg(feature = "probes")]
+#[tokio::test]
+async fn a_port_in_use_is_told_with_what_to_do() {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = taken.local_addr().unwrap();
+    let operator = Operator::new("documents").controller(fake("good", well_behaved));
+    let error = operator
+        .run(options(&Stop::new()).address(address))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with(&format!("cannot listen on {address}: ")),
+        "{error}"
+    );
+    assert!(error.contains("--address"), "{error}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_crds_are_yaml_documents() {
+    use kube::CustomResourceExt;
+    struct Brings;
+    impl CustomResourceExt for Brings {
+        fn crd() -> CustomResourceDefinition {
+            serde_json::from_value(serde_json::json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": { "name": "documents.example.com" },
+                "spec": { "group": "example.com", "names": { "kind": "Document", "plural": "documents" },
+                          "scope": "Namespaced", "versions": [] },
+            }))
+            .unwrap()
+        }
+
+        fn crd_name() -> &'static str {
+            "documents.example.com"
+        }
+
+        fn api_resource() -> kube::discovery::ApiResource {
+            unreachable!("not asked here")
+        }
+
+        fn shortnames() -> &'static [&'static str] {
+            &[]
+        }
+    }
+    let text = Operator::new("documents")
+        .crd::<Brings>()
+        .crd::<Brings>()
+        .crds_yaml()
+        .unwrap();
+    let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(&text).unwrap();
+    assert_eq!(documents.len(), 2);
+    assert_eq!(documents[1]["metadata"]["name"], "documents.example.com");
+}
