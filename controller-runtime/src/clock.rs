@@ -14,3 +14,8 @@ pub fn now() -> Instant {
 pub fn rng(seed: Option<u64>) -> fastrand::Rng {
     seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed)
 }
+
+/// The wall clock, for people to read in records and logs; nothing is decided by it.
+pub fn wall() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}

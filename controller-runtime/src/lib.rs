@@ -6,6 +6,7 @@ pub mod clock;
 pub mod declare;
 mod error;
 mod error_text;
+pub mod leader;
 pub mod manager;
 pub mod object;
 pub mod operator;

@@ -1,0 +1,446 @@
+//! The election under faults: several processes with clocks that disagree, a network that loses, delays and cuts off, one lease.
+//!
+//! Everything runs in simulated time from one seed, which a failure prints. Set `ELECTION_RUNS` to try more seeds.
+
+use std::{
+    collections::{BTreeSet, BinaryHeap},
+    time::Duration,
+};
+
+use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
+use tokio::time::Instant;
+
+use super::{Answer, Change, Election, LeaseRequest, Loss, Timing, Turn, record};
+
+/// How far each clock may run off, and how long a message may take.
+const SKEW: f64 = 0.1;
+const DELAY: Duration = Duration::from_millis(150);
+/// Faults happen in the first part, then the network heals.
+const FAULTS_END: Duration = Duration::from_secs(300);
+const END: Duration = Duration::from_secs(400);
+
+/// The server: one lease and its revision.
+#[derive(Default)]
+struct Server {
+    lease: Option<Lease>,
+    revision: u64,
+}
+
+impl Server {
+    fn handle(&mut self, request: &LeaseRequest) -> Answer {
+        match (request, &self.lease) {
+            (LeaseRequest::Get, None) => Answer::NotFound,
+            (LeaseRequest::Get, Some(lease)) => Answer::Found(lease.clone()),
+            (LeaseRequest::Create(_), Some(_)) => Answer::Conflict,
+            (LeaseRequest::Update(new), Some(old))
+                if new.metadata.resource_version != old.metadata.resource_version =>
+            {
+                Answer::Conflict
+            }
+            (LeaseRequest::Create(lease) | LeaseRequest::Update(lease), _) => self.store(lease.clone()),
+        }
+    }
+
+    fn store(&mut self, mut lease: Lease) -> Answer {
+        self.revision += 1;
+        lease.metadata.resource_version = Some(self.revision.to_string());
+        self.lease = Some(lease.clone());
+        Answer::Written(lease)
+    }
+
+    fn holder(&self) -> Option<&str> {
+        self.lease.as_ref().and_then(record::holder)
+    }
+}
+
+/// One process. Its clock runs at `rate`, from its own origin.
+struct Process {
+    election: Option<Election>,
+    restarts: u32,
+    rate: f64,
+    origin: Instant,
+    /// What the write gate lets pass: until when, and as whom.
+    gate: Option<(Instant, String)>,
+    /// The number of the request that it waits for; answers to others are of no use any more.
+    pending: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// The process looks at its clock.
+    Wake,
+    /// A request reaches the server; the answer comes after the given delay, if at all.
+    Arrive {
+        number: u64,
+        sent: Instant,
+        request: LeaseRequest,
+        back: Option<Duration>,
+    },
+    /// An answer reaches the process.
+    Answer {
+        number: u64,
+        sent: Instant,
+        answer: Answer,
+    },
+    /// The process gives up waiting for this request.
+    GiveUp { number: u64, sent: Instant },
+    /// The reconciler of the process tries to write; a write that leaves commits after the given delay.
+    Write,
+    /// A write of this identity commits at the server.
+    Commit(String),
+    /// The process dies, or a new one starts in its place.
+    Restart,
+    /// Someone deletes the lease.
+    DeleteLease,
+}
+
+/// Steps ordered by time, then by when they were planned, so that a run depends on its seed only.
+struct Planned {
+    at: Duration,
+    order: u64,
+    process: usize,
+    step: Step,
+}
+
+impl PartialEq for Planned {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+impl Eq for Planned {}
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Planned {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+
+struct Simulation {
+    rng: fastrand::Rng,
+    timing: Timing,
+    now: Duration,
+    plan: BinaryHeap<Planned>,
+    order: u64,
+    number: u64,
+    server: Server,
+    processes: Vec<Process>,
+    /// Cut off from the server until then.
+    cut_until: Vec<Duration>,
+    /// Every identity that ever led, in the order in which their first record was committed.
+    leaders: Vec<String>,
+    commits: u64,
+    deleted: Option<Duration>,
+    leading_since_healed: Option<Duration>,
+}
+
+impl Simulation {
+    fn new(seed: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let timing = Timing::default();
+        let base = Instant::now();
+        let mut simulation = Self {
+            timing,
+            now: Duration::ZERO,
+            plan: BinaryHeap::new(),
+            order: 0,
+            number: 0,
+            server: Server::default(),
+            processes: Vec::new(),
+            cut_until: Vec::new(),
+            leaders: Vec::new(),
+            commits: 0,
+            deleted: None,
+            leading_since_healed: None,
+            rng: rng.fork(),
+        };
+        for process in 0..rng.usize(2..=4) {
+            let rate = 1.0 - SKEW + 2.0 * SKEW * rng.f64();
+            let origin = base + Duration::from_secs(rng.u64(0..100_000));
+            simulation.processes.push(Process {
+                election: None,
+                restarts: 0,
+                rate,
+                origin,
+                pending: None,
+                gate: None,
+            });
+            simulation.cut_until.push(Duration::ZERO);
+            simulation.at(Duration::from_millis(rng.u64(0..5000)), process, Step::Restart);
+            simulation.at(Duration::from_secs(1), process, Step::Write);
+        }
+        if rng.bool() {
+            simulation.at(Duration::from_secs(rng.u64(20..290)), 0, Step::DeleteLease);
+        }
+        simulation
+    }
+
+    fn at(&mut self, at: Duration, process: usize, step: Step) {
+        self.order += 1;
+        self.plan.push(Planned {
+            at,
+            order: self.order,
+            process,
+            step,
+        });
+    }
+
+    fn local(&self, process: usize) -> Instant {
+        let process = &self.processes[process];
+        process.origin + self.now.mul_f64(process.rate)
+    }
+
+    /// When the clock of a process will show `moment`.
+    fn global(&self, process: usize, moment: Instant) -> Duration {
+        let process = &self.processes[process];
+        let due = moment
+            .saturating_duration_since(process.origin)
+            .div_f64(process.rate);
+        // Rounding must not wake it a nanosecond early, again and again.
+        due.max(self.now) + Duration::from_nanos(2)
+    }
+
+    fn identity(&self, process: usize) -> String {
+        format!("{process}-{}", self.processes[process].restarts)
+    }
+
+    fn run(&mut self) {
+        let mut turns = 0;
+        while let Some(Planned {
+            at, process, step, ..
+        }) = self.plan.pop()
+        {
+            if at > END {
+                break;
+            }
+            turns += 1;
+            assert!(turns < 1_000_000, "the election spins");
+            self.now = at;
+            self.step(process, step);
+            if self.now > FAULTS_END && self.leading_since_healed.is_none() && self.any_leader() {
+                self.leading_since_healed = Some(self.now);
+            }
+        }
+    }
+
+    fn any_leader(&self) -> bool {
+        self.processes
+            .iter()
+            .any(|process| process.election.as_ref().is_some_and(Election::is_leading))
+    }
+
+    fn step(&mut self, process: usize, step: Step) {
+        match step {
+            Step::Wake => self.wake(process),
+            Step::Arrive {
+                number,
+                sent,
+                request,
+                back,
+            } => {
+                let before = self.server.revision;
+                let answer = self.server.handle(&request);
+                if self.server.revision > before {
+                    self.note_holder();
+                }
+                if let Some(back) = back {
+                    self.at(self.now + back, process, Step::Answer { number, sent, answer });
+                }
+            }
+            Step::Answer { number, sent, answer } => self.answered(process, number, sent, answer),
+            Step::GiveUp { number, sent } => {
+                self.answered(
+                    process,
+                    number,
+                    sent,
+                    Answer::Failed("no answer in time".to_owned()),
+                );
+            }
+            Step::Write => self.write(process),
+            Step::Commit(writer) => self.commit(&writer),
+            Step::Restart => self.restart(process),
+            Step::DeleteLease => {
+                self.server.lease = None;
+                self.deleted = Some(self.now);
+            }
+        }
+    }
+
+    fn note_holder(&mut self) {
+        let Some(holder) = self.server.holder().map(str::to_owned) else {
+            return;
+        };
+        if self.leaders.last() != Some(&holder) {
+            self.leaders.push(holder);
+        }
+    }
+
+    fn wake(&mut self, process: usize) {
+        if self.processes[process].pending.is_some() {
+            return;
+        }
+        let now = self.local(process);
+        let wall = Timestamp::UNIX_EPOCH
+            .saturating_add(self.now)
+            .expect("a time soon after 1970");
+        let Some(election) = &mut self.processes[process].election else {
+            return;
+        };
+        match election.turn(now, wall) {
+            Turn::Over(loss) => {
+                // As the elector does: who could not renew may finish until the deadline, who sees another holder may not.
+                if !matches!(loss, Loss::NotRenewed { .. }) {
+                    self.processes[process].gate = None;
+                }
+                let pause = Duration::from_millis(self.rng.u64(100..3000));
+                self.at(self.now + pause, process, Step::Restart);
+                self.processes[process].election = None;
+            }
+            Turn::Wait(until) => self.at(self.global(process, until), process, Step::Wake),
+            Turn::Send { request, until } => self.send(process, now, request, until),
+        }
+    }
+
+    fn send(&mut self, process: usize, sent: Instant, request: LeaseRequest, until: Instant) {
+        self.number += 1;
+        let number = self.number;
+        self.processes[process].pending = Some(number);
+        self.at(
+            self.global(process, until),
+            process,
+            Step::GiveUp { number, sent },
+        );
+        let faulty = self.now < FAULTS_END;
+        if self.now < self.cut_until[process] {
+            return;
+        }
+        if faulty && self.rng.f64() < 0.02 {
+            self.cut_until[process] = self.now + Duration::from_millis(self.rng.u64(100..40_000));
+            return;
+        }
+        let slow = if faulty && self.rng.f64() < 0.1 { 40 } else { 1 };
+        let there = self.delay() * slow;
+        let back = (!faulty || self.rng.f64() > 0.05).then(|| self.delay() * slow);
+        self.at(
+            self.now + there,
+            process,
+            Step::Arrive {
+                number,
+                sent,
+                request,
+                back,
+            },
+        );
+    }
+
+    fn delay(&mut self) -> Duration {
+        DELAY.mul_f64(self.rng.f64())
+    }
+
+    fn answered(&mut self, process: usize, number: u64, sent: Instant, answer: Answer) {
+        if self.processes[process].pending != Some(number) {
+            return;
+        }
+        self.processes[process].pending = None;
+        let now = self.local(process);
+        let Some(election) = &mut self.processes[process].election else {
+            return;
+        };
+        if election.answered(sent, now, answer) == Some(Change::Acquired) {
+            assert!(
+                election.write_deadline().is_some_and(|deadline| deadline > now),
+                "leads too late to write"
+            );
+        }
+        let deadline = election.write_deadline();
+        let writer = self.identity(process);
+        if let Some(deadline) = deadline {
+            self.processes[process].gate = Some((deadline, writer));
+        }
+        self.wake(process);
+    }
+
+    fn write(&mut self, process: usize) {
+        let now = self.local(process);
+        if let Some((deadline, writer)) = self.processes[process].gate.clone()
+            && now < deadline
+        {
+            let delay = self.delay();
+            self.at(self.now + delay, process, Step::Commit(writer));
+        }
+        let pause = Duration::from_millis(self.rng.u64(5..200));
+        self.at(self.now + pause, process, Step::Write);
+    }
+
+    /// A write commits while the lease is its writer's, or in nobody's hands: no other process has led since the writer did.
+    fn commit(&mut self, writer: &str) {
+        self.commits += 1;
+        // Whoever deletes the lease of a living leader lets a process that starts just then lead too; nothing in the API prevents it.
+        let lease = self.timing.lease_duration() * 2;
+        if self.deleted.is_some_and(|deleted| self.now < deleted + lease) {
+            return;
+        }
+        let last = self.leaders.last().expect("someone led");
+        assert_eq!(
+            *last, writer,
+            "at {:?} a write of {writer} committed when {last} already led",
+            self.now
+        );
+    }
+
+    fn restart(&mut self, process: usize) {
+        let now = self.local(process);
+        self.processes[process].restarts += 1;
+        let identity = self.identity(process);
+        let rng = self.rng.fork();
+        self.processes[process].election = Some(Election::new("lease", &identity, self.timing, now, rng));
+        self.processes[process].pending = None;
+        self.wake(process);
+    }
+}
+
+fn runs() -> u64 {
+    std::env::var("ELECTION_RUNS")
+        .ok()
+        .and_then(|runs| runs.parse().ok())
+        .unwrap_or(200)
+}
+
+/// kubernetes/kubernetes#23731, cilium/cilium#42920: two replicas wrote at the same time.
+#[test]
+fn no_write_commits_in_anothers_time_and_a_leader_returns() {
+    let timing = Timing::default();
+    let slowest = 1.0 - SKEW;
+    let back = timing.lease_duration() + timing.retry_period().mul_f64(2.0 * 2.2) + timing.request_timeout();
+    let mut leaders = BTreeSet::new();
+    for seed in 0..runs() {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut simulation = Simulation::new(seed);
+            simulation.run();
+            (
+                simulation.commits,
+                simulation.leaders.len(),
+                simulation.leading_since_healed,
+            )
+        });
+        let Ok((commits, changes, healed)) = outcome else {
+            panic!("seed {seed}")
+        };
+        assert!(commits > 0, "seed {seed}: nobody wrote, so nothing was tested");
+        let healed = healed.unwrap_or_else(|| panic!("seed {seed}: no leader after the faults ended"));
+        // A cut that began just before the end of the faults lasts for at most 40 s.
+        let limit = FAULTS_END + Duration::from_secs(40) + back.div_f64(slowest);
+        assert!(
+            healed <= limit,
+            "seed {seed}: a leader only at {healed:?}, later than {limit:?}"
+        );
+        leaders.insert(changes);
+    }
+    assert!(
+        leaders.len() > 3,
+        "the runs differ too little to test anything: {leaders:?}"
+    );
+}
