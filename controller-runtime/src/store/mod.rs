@@ -2,6 +2,7 @@
 //!
 //! [`Reflector`] writes, [`Store`] reads, [`Delta`] tells what changed.
 
+mod cache;
 mod delta;
 mod index;
 mod key;
@@ -11,9 +12,11 @@ mod reflector;
 mod subscribers;
 mod table;
 
+pub use cache::Cache;
 pub use delta::{Delta, DeltaCause};
 pub use key::Key;
 pub use readers::Store;
+pub(crate) use readers::key_of;
 pub use ready::NotReady;
 pub(crate) use ready::Readiness;
 pub use reflector::{Listing, Reflector};

@@ -123,11 +123,6 @@ impl<T: Object> Store<T> {
         self.visible()?.get_uid(uid).cloned()
     }
 
-    /// Like [`get_uid`](Self::get_uid), of a store that may not be synced: for triggers, which run before it is.
-    pub(crate) fn peek_uid(&self, uid: &str) -> Option<Arc<T>> {
-        self.shared.read().get_uid(uid).cloned()
-    }
-
     /// All objects, as they are at this moment. A handle bound to a namespace gives only those in it.
     pub fn snapshot(&self) -> Vec<Arc<T>> {
         let Some(table) = self.visible() else {

@@ -15,11 +15,23 @@ pub struct NotReady {
     pub waited: Option<Duration>,
 }
 
+impl NotReady {
+    pub(crate) fn dropped(missing: Vec<SourceStatus>) -> Self {
+        Self {
+            missing,
+            waited: None,
+        }
+    }
+}
+
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.waited {
             Some(waited) => write!(f, "no complete list after {waited:?}")?,
-            None => write!(f, "the informer was dropped before its first list was complete")?,
+            None => write!(
+                f,
+                "what fills the store was dropped before the first list was complete"
+            )?,
         }
         for source in &self.missing {
             write!(f, "; {source}")?;

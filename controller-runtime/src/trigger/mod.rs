@@ -11,7 +11,7 @@ mod request;
 
 pub use mapped::mapped;
 pub use own::own;
-pub use owner::{Owners, owner};
+pub use owner::owner;
 pub use predicate::Predicate;
 pub use request::{Cause, Level, Request};
 

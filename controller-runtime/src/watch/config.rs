@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use kube::runtime::watcher;
 
+use crate::Backoff;
+
 /// How the whole set is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StreamingLists {
@@ -27,7 +29,7 @@ pub enum Pruning {
 }
 
 /// What is watched, and how patiently.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
     /// Label selector, as the API server takes it.
@@ -48,10 +50,8 @@ pub struct Config {
     pub answer_limit: Duration,
     /// How long `wait_until_ready` waits.
     pub ready_limit: Duration,
-    /// The delay after the first failure.
-    pub backoff_initial: Duration,
-    /// The longest delay.
-    pub backoff_max: Duration,
+    /// How long each source waits after a failure.
+    pub backoff: Backoff,
     /// A watch that lives for this long without a failure makes the failures before it forgotten.
     pub healthy_after: Duration,
 }
@@ -68,8 +68,10 @@ impl Default for Config {
             idle_margin: Duration::from_secs(15),
             answer_limit: Duration::from_secs(30),
             ready_limit: Duration::from_secs(120),
-            backoff_initial: Duration::from_millis(800),
-            backoff_max: Duration::from_secs(30),
+            backoff: Backoff::default()
+                .initial(Duration::from_millis(800))
+                .max(Duration::from_secs(30))
+                .jitter(0.5),
             healthy_after: Duration::from_secs(120),
         }
     }

@@ -11,8 +11,8 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use super::{Config, Phase, Problem, StreamingLists, Verb, backoff::Backoff, failure::Failure};
-use crate::clock::Instant;
+use super::{Config, Phase, Problem, StreamingLists, Verb, failure::Failure};
+use crate::{Backoff, clock::Instant};
 
 /// A watch that is ended by the server sooner than this has failed.
 const SHORT: Duration = Duration::from_secs(10);
@@ -81,6 +81,8 @@ enum State {
 pub(crate) struct ListWatch {
     state: State,
     backoff: Backoff,
+    /// Failures in a row, without a healthy spell between.
+    failures: u32,
     /// Streaming lists are tried.
     streaming: bool,
     /// Streaming lists that broke.
@@ -99,7 +101,8 @@ impl ListWatch {
     pub(crate) fn new(config: &Config, now: Instant) -> Self {
         Self {
             state: State::Relist { at: now },
-            backoff: Backoff::new(config.backoff_initial, config.backoff_max),
+            backoff: config.backoff.clone(),
+            failures: 0,
             streaming: config.streaming_lists == StreamingLists::Auto,
             strikes: 0,
             pages_this_time: false,
@@ -246,6 +249,7 @@ impl ListWatch {
     /// A request failed, or a stream broke.
     pub(crate) fn failed(&mut self, now: Instant, rng: &mut fastrand::Rng, failure: &Failure) {
         self.forget_if_healthy(now);
+        self.failures = self.failures.saturating_add(1);
         self.note(now, failure);
         let mut at = now + self.delay(rng, failure);
         self.state = match std::mem::replace(&mut self.state, State::Relist { at: now }) {
@@ -286,8 +290,8 @@ impl ListWatch {
         }
     }
 
-    fn delay(&mut self, rng: &mut fastrand::Rng, failure: &Failure) -> Duration {
-        let own = self.backoff.fail(rng);
+    fn delay(&self, rng: &mut fastrand::Rng, failure: &Failure) -> Duration {
+        let own = self.backoff.delay(self.failures, rng.f64());
         let wished = failure.retry_after().unwrap_or_default();
         own.max(wished.min(LONGEST_RETRY_AFTER))
     }
@@ -299,7 +303,7 @@ impl ListWatch {
             message: failure.to_string(),
             code: failure.code(),
             since,
-            failures: self.backoff.failures() + 1,
+            failures: self.failures,
         });
     }
 
@@ -331,7 +335,7 @@ impl ListWatch {
         } = self.state
             && now.saturating_duration_since(opened) >= self.healthy_after
         {
-            self.backoff.forget();
+            self.failures = 0;
         }
     }
 }

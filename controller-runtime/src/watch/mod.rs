@@ -3,7 +3,6 @@
 //! [`Informer`] is the handle. Inside, each source (one kind in one namespace, or in all) has a list/watch
 //! core, a state machine that is told what happened and says what to do, and a shell that does it.
 
-mod backoff;
 mod config;
 mod core;
 mod failure;

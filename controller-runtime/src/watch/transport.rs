@@ -14,6 +14,7 @@ use kube::{
 use tokio::time::timeout;
 
 use super::{Config, failure::Failure};
+use crate::error_text::chain;
 
 /// No event is longer. (etcd's default limit for one object is 1.5 MiB.)
 const LONGEST_LINE: usize = 64 << 20;
@@ -213,19 +214,4 @@ impl Lines {
         self.partial.extend_from_slice(&line);
         Some(self.partial.split().freeze())
     }
-}
-
-/// An error with its causes, once each: kube's outer text alone often says only that a service failed.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        next = cause.source();
-    }
-    text
 }

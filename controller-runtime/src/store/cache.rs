@@ -1,0 +1,91 @@
+//! Where a controller reads its primaries: a store of ours, or one of kube's.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt};
+use kube::runtime::reflector;
+
+use super::{NotReady, Store};
+use crate::object::{Object, ObjectRef};
+
+/// Where a controller reads its primaries.
+///
+/// kube's `Store` tells neither deletions nor when it fails; what is promised about those holds for
+/// [`Store`] only.
+pub trait Cache<K: Object>: Send + Sync + 'static {
+    /// The object of that key.
+    fn find(&self, key: &ObjectRef<K>) -> Option<Arc<K>>;
+
+    /// The object of that uid, even before the first list is complete. An owner reference gives a hint: the object has
+    /// that `name`, and lives in `namespace` or in none.
+    fn find_owner(
+        &self,
+        uid: &str,
+        namespace: Option<&str>,
+        name: &str,
+        dyntype: &K::DynamicType,
+    ) -> Option<Arc<K>>;
+
+    /// All objects, as they are at this moment.
+    fn all(&self) -> Vec<Arc<K>>;
+
+    /// Resolves when the first list is complete, or with the reason why it is not (yet); then it can be asked again,
+    /// unless [`NotReady::waited`] is `None`.
+    fn ready(&self) -> BoxFuture<'static, Result<(), NotReady>>;
+}
+
+impl<K: Object> Cache<K> for Store<K> {
+    fn find(&self, key: &ObjectRef<K>) -> Option<Arc<K>> {
+        self.get(key)
+    }
+
+    fn find_owner(&self, uid: &str, _: Option<&str>, _: &str, _: &K::DynamicType) -> Option<Arc<K>> {
+        self.shared.read().get_uid(uid).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<K>> {
+        self.snapshot()
+    }
+
+    fn ready(&self) -> BoxFuture<'static, Result<(), NotReady>> {
+        let store = self.clone();
+        async move { store.wait_until_ready().await }.boxed()
+    }
+}
+
+impl<K: Object> Cache<K> for reflector::Store<K> {
+    fn find(&self, key: &ObjectRef<K>) -> Option<Arc<K>> {
+        self.get(key)
+    }
+
+    fn find_owner(
+        &self,
+        uid: &str,
+        namespace: Option<&str>,
+        name: &str,
+        dyntype: &K::DynamicType,
+    ) -> Option<Arc<K>> {
+        let cluster = ObjectRef::new_with(name, dyntype.clone());
+        let namespaced = namespace.map(|namespace| cluster.clone().within(namespace));
+        namespaced
+            .into_iter()
+            .chain([cluster])
+            .filter_map(|key| self.get(&key))
+            .find(|object| object.meta().uid.as_deref() == Some(uid))
+    }
+
+    fn all(&self) -> Vec<Arc<K>> {
+        self.state()
+    }
+
+    fn ready(&self) -> BoxFuture<'static, Result<(), NotReady>> {
+        let store = self.clone();
+        async move {
+            store
+                .wait_until_ready()
+                .await
+                .map_err(|_| NotReady::dropped(Vec::new()))
+        }
+        .boxed()
+    }
+}
