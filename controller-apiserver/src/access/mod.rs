@@ -1,7 +1,7 @@
-//! Who may do what: authentication, impersonation and authorization.
+//! Who may do what: authentication ([`Authenticator`]), impersonation and authorization.
 //!
 //! Everything here is pure: identities, roles and requests go in, decisions and the server's own
-//! sentences come out. The order of a request is authentication, impersonation
+//! sentences come out. The order of a request is authentication ([`Authenticator`]), impersonation
 //! ([`impersonate`]), authorization ([`Policy::check`]), all before routing: what a user may not ask
 //! for is 403 even where nothing is.
 //!
@@ -9,21 +9,32 @@
 
 mod aggregate;
 mod attributes;
+mod authenticate;
+mod certificate;
 mod defaults;
 mod escalation;
 mod impersonation;
 mod policy;
+mod review;
 mod rule;
+mod service_account;
 mod tokens;
 mod user;
 
 pub use aggregate::aggregated;
 pub use attributes::{Attributes, Denial, ResourceTarget, Target};
+pub use authenticate::{Authenticator, Unauthorized};
+pub use certificate::subject;
 pub use defaults::{default_objects, rule_value};
 pub use escalation::{Escalation, PolicyWrite};
 pub use impersonation::{impersonate, requested};
 pub use policy::{Decision, Grant, Policy, RoleRef, Subject};
+pub use review::{
+    ReviewError, local_subject_access_review, self_subject_access_review, self_subject_review,
+    self_subject_rules_review, subject_access_review, token_review,
+};
 pub use rule::{Rule, missing};
+pub use service_account::{BoundTo, Claims, ISSUER, Identity, Signer, TokenRequest};
 pub use tokens::{TokenFileError, Tokens};
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
 
