@@ -3,17 +3,26 @@
 //! A trigger is a function of a [`Delta`]. It looks at the object before *and* after the change, so that a
 //! repointed owner, label or reference wakes both targets.
 
+mod external;
 mod mapped;
 mod own;
 mod owner;
 pub mod predicate;
+mod references;
 mod request;
+mod try_mapped;
 
+#[cfg(test)]
+mod tests;
+
+pub use external::{bulk, external};
 pub use mapped::mapped;
 pub use own::own;
 pub use owner::owner;
 pub use predicate::Predicate;
+pub use references::{Named, Names, References};
 pub use request::{Cause, Level, Request};
+pub use try_mapped::{Mapped, TryMapped};
 
 use crate::{
     object::{Object, ObjectRef},

@@ -1,7 +1,7 @@
 //! Predicates: which changes are worth a reconcile.
 //!
-//! They compare the object before and after. What is not a comparison of two states of one object (a new
-//! object, a deletion, a new object under an old name) always passes.
+//! They compare the object before and after. What is not a comparison of two states of one object always
+//! passes: a new object, a deletion (done, or begun by a deletionTimestamp), a new object under an old name.
 
 use std::{fmt, sync::Arc};
 
@@ -10,6 +10,18 @@ use crate::{object::Object, store::Delta};
 type Test<K> = Arc<dyn Fn(&K, &K) -> bool + Send + Sync>;
 
 /// Decides whether a change passes.
+///
+/// ```
+/// use controller_runtime::trigger::{Predicate, predicate};
+/// use k8s_openapi::api::apps::v1::Deployment;
+///
+/// let spec_or_labels = Predicate::<Deployment>::any([predicate::generation(), predicate::labels()]);
+/// let scaled = Predicate::new(|old: &Deployment, new: &Deployment| {
+///     let replicas = |it: &Deployment| it.spec.as_ref().and_then(|spec| spec.replicas);
+///     replicas(old) != replicas(new)
+/// });
+/// # let _ = (spec_or_labels, scaled);
+/// ```
 pub struct Predicate<K> {
     test: Test<K>,
 }
@@ -24,19 +36,22 @@ impl<K: Object> Predicate<K> {
 
     /// Whether a change passes.
     pub fn passes(&self, delta: &Delta<K>) -> bool {
-        match (&delta.old, &delta.new) {
-            (Some(old), Some(new)) => old.meta().uid != new.meta().uid || (self.test)(old, new),
-            _ => true,
-        }
+        let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
+            return true;
+        };
+        let (before, after) = (old.meta(), new.meta());
+        before.uid != after.uid
+            || before.deletion_timestamp != after.deletion_timestamp
+            || (self.test)(old, new)
     }
 
-    /// Passes what any of these passes; with none of them, everything.
+    /// Passes what any of these passes; without any, everything.
     pub fn any(predicates: impl IntoIterator<Item = Self>) -> Self {
         let all: Vec<_> = predicates.into_iter().collect();
         Self::new(move |old, new| all.is_empty() || all.iter().any(|predicate| (predicate.test)(old, new)))
     }
 
-    /// Passes what all of these pass.
+    /// Passes what all of these pass; without any, everything.
     pub fn all(predicates: impl IntoIterator<Item = Self>) -> Self {
         let all: Vec<_> = predicates.into_iter().collect();
         Self::new(move |old, new| all.iter().all(|predicate| (predicate.test)(old, new)))
@@ -45,7 +60,7 @@ impl<K: Object> Predicate<K> {
     /// Passes a change that `predicate` does not pass.
     #[expect(
         clippy::should_implement_trait,
-        reason = "it is the word of the attribute's grammar"
+        reason = "the word of the attribute's grammar"
     )]
     pub fn not(predicate: Self) -> Self {
         Self::new(move |old, new| !(predicate.test)(old, new))
@@ -66,17 +81,14 @@ impl<K> fmt::Debug for Predicate<K> {
     }
 }
 
-/// Passes a changed generation, and a deletion that has begun. A kind without generation passes every change.
+/// Passes a changed generation. A kind without generation (`ConfigMap`, `Secret`, …) passes every change.
 pub fn generation<K: Object>() -> Predicate<K> {
-    Predicate::new(|old: &K, new: &K| {
-        let (old, new) = (old.meta(), new.meta());
-        match (old.generation, new.generation) {
-            (None, None) => old.resource_version != new.resource_version || new.resource_version.is_none(),
-            (old_generation, generation) => {
-                old_generation != generation || old.deletion_timestamp != new.deletion_timestamp
-            }
-        }
-    })
+    Predicate::new(
+        |old: &K, new: &K| match (old.meta().generation, new.meta().generation) {
+            (None, None) => differs(old, new),
+            (before, after) => before != after,
+        },
+    )
 }
 
 /// Passes changed labels.
@@ -105,5 +117,11 @@ pub fn finalizers<K: Object>() -> Predicate<K> {
 
 /// Passes every change that has a new resourceVersion.
 pub fn resource_version<K: Object>() -> Predicate<K> {
-    Predicate::new(|old: &K, new: &K| old.meta().resource_version != new.meta().resource_version)
+    Predicate::new(differs)
+}
+
+/// An object without a resourceVersion cannot be told to be unchanged.
+fn differs<K: Object>(old: &K, new: &K) -> bool {
+    let (old, new) = (&old.meta().resource_version, &new.meta().resource_version);
+    new.is_none() || old != new
 }

@@ -1,0 +1,175 @@
+//! An object that a field of the primary names wakes that primary.
+//!
+//! The index is two-way: which primaries name an object, and what a primary named last, so that a changed
+//! field leaves nothing behind. It holds what living primaries name, and no more.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+use super::{Request, related};
+use crate::{
+    object::{Object, ObjectRef},
+    store::Delta,
+};
+
+/// What a field can name: a name, an `ObjectRef`, or an `Option` or a list of such.
+///
+/// A name alone means the namespace of the primary; objects of cluster-scoped kinds are found by it, too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which `{T}` is referenced",
+    note = "return owned names: a `String`, an `ObjectRef<{T}>`, or an `Option` or a `Vec` of them"
+)]
+pub trait Names<T: Object> {
+    /// Adds what is named to `found`; the namespace is that of the primary.
+    fn add_to(self, namespace: Option<&str>, found: &mut Vec<Named>);
+}
+
+/// An object, by namespace (if it has one) and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Named {
+    namespace: Option<Arc<str>>,
+    name: Arc<str>,
+}
+
+impl Named {
+    fn new(namespace: Option<&str>, name: &str) -> Self {
+        Self {
+            namespace: namespace.map(Arc::from),
+            name: name.into(),
+        }
+    }
+}
+
+impl<T: Object> Names<T> for String {
+    fn add_to(self, namespace: Option<&str>, found: &mut Vec<Named>) {
+        if namespace.is_some() {
+            found.push(Named::new(namespace, &self));
+        }
+        found.push(Named::new(None, &self));
+    }
+}
+
+impl<T: Object> Names<T> for ObjectRef<T> {
+    fn add_to(self, _namespace: Option<&str>, found: &mut Vec<Named>) {
+        found.push(Named::new(self.namespace.as_deref(), &self.name));
+    }
+}
+
+impl<T: Object, N: Names<T>> Names<T> for Option<N> {
+    fn add_to(self, namespace: Option<&str>, found: &mut Vec<Named>) {
+        if let Some(names) = self {
+            names.add_to(namespace, found);
+        }
+    }
+}
+
+impl<T: Object, N: Names<T>> Names<T> for Vec<N> {
+    fn add_to(self, namespace: Option<&str>, found: &mut Vec<Named>) {
+        for names in self {
+            names.add_to(namespace, found);
+        }
+    }
+}
+
+type Read<K> = Box<dyn Fn(&K) -> Vec<Named> + Send + Sync>;
+
+/// Which primaries name which objects of `T`.
+///
+/// Tell it *every* change of a primary, whatever the predicates say, and before the primary's own trigger; ask it at every
+/// change of a `T`. A primary that begins to name an object is woken by its own change.
+pub struct References<K: Object, T: Object> {
+    read: Read<K>,
+    /// The values are what `primaries` holds the other way round; no set is empty.
+    named_by: HashMap<Named, BTreeSet<Named>>,
+    names: HashMap<Named, Vec<Named>>,
+    dyntype: K::DynamicType,
+    target: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<K: Object, T: Object> References<K, T> {
+    /// An empty index over what `field` reads off a primary.
+    pub fn new<N: Names<T>>(
+        dyntype: K::DynamicType,
+        field: impl Fn(&K) -> N + Send + Sync + 'static,
+    ) -> Self {
+        let read = move |primary: &K| {
+            let mut found = Vec::new();
+            field(primary).add_to(primary.meta().namespace.as_deref(), &mut found);
+            found.sort();
+            found.dedup();
+            found
+        };
+        Self {
+            read: Box::new(read),
+            named_by: HashMap::new(),
+            names: HashMap::new(),
+            dyntype,
+            target: std::marker::PhantomData,
+        }
+    }
+
+    /// Takes note of a change of a primary.
+    pub fn primary(&mut self, delta: &Delta<K>) {
+        let primary = Named::new(delta.key.namespace.as_deref(), &delta.key.name);
+        let new = delta
+            .new
+            .as_ref()
+            .map(|object| (self.read)(object))
+            .unwrap_or_default();
+        for old in self.names.remove(&primary).into_iter().flatten() {
+            if let Some(primaries) = self.named_by.get_mut(&old) {
+                primaries.remove(&primary);
+                if primaries.is_empty() {
+                    self.named_by.remove(&old);
+                }
+            }
+        }
+        for named in &new {
+            self.named_by
+                .entry(named.clone())
+                .or_default()
+                .insert(primary.clone());
+        }
+        if !new.is_empty() {
+            self.names.insert(primary, new);
+        }
+    }
+
+    /// The requests of the primaries that name the changed object, by name.
+    pub fn wake(&self, delta: &Delta<T>) -> Vec<Request<K>> {
+        let target = Named::new(delta.key.namespace.as_deref(), &delta.key.name);
+        let primaries = self.named_by.get(&target).into_iter().flatten();
+        primaries
+            .map(|primary| {
+                let key = ObjectRef::new_with(&primary.name, self.dyntype.clone());
+                let key = match &primary.namespace {
+                    Some(namespace) => key.within(namespace),
+                    None => key,
+                };
+                related(delta, key)
+            })
+            .collect()
+    }
+
+    /// How many primaries name something.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether no primary names anything.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+impl<K: Object, T: Object> fmt::Debug for References<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("References")
+            .field("primaries", &self.names.len())
+            .field("targets", &self.named_by.len())
+            .finish_non_exhaustive()
+    }
+}
