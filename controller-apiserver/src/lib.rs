@@ -4,6 +4,8 @@
 //! `kube::Client`) and over TCP. What it does not support it refuses; it never ignores.
 
 pub mod access;
+mod der;
 pub mod patch;
 pub mod schema;
 pub mod status;
+pub mod tls;

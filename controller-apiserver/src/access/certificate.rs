@@ -1,18 +1,17 @@
 //! The identity in a client certificate: common name is the user, organizations are its groups.
 //!
-//! Kubernetes documentation, "X.509 client certificates". Only the subject is read (DER, RFC 5280
+//! Kubernetes documentation, "X.509 client certificates". Only the subject is read (RFC 5280
 //! section 4.1); that the certificate is genuine is for the TLS layer to verify before.
 
 use super::User;
+use crate::der::{Der, OBJECT_IDENTIFIER, SEQUENCE, SET, VERSION};
 use ring::digest;
 use std::fmt::Write as _;
 
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-const EXPLICIT_VERSION: u8 = 0xa0;
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
+/// Object identifier of the attribute that holds the user's name.
+pub(crate) const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+/// Object identifier of the attributes that hold its groups.
+pub(crate) const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 
 /// The user a certificate names; `None` if it names none or is no certificate.
 pub fn subject(certificate: &[u8]) -> Option<User> {
@@ -20,7 +19,7 @@ pub fn subject(certificate: &[u8]) -> Option<User> {
     let mut fields = Der(Der(outer.expect(SEQUENCE)?).expect(SEQUENCE)?);
     let (tag, _) = fields.next()?;
     // After the optional version: serial number, signature, issuer, validity.
-    let skipped = if tag == EXPLICIT_VERSION { 4 } else { 3 };
+    let skipped = if tag == VERSION { 4 } else { 3 };
     for _ in 0..skipped {
         fields.next()?;
     }
@@ -57,38 +56,4 @@ fn fingerprint(certificate: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// The rest of a sequence of DER elements.
-struct Der<'a>(&'a [u8]);
-
-impl<'a> Der<'a> {
-    /// Tag and content of the next element.
-    fn next(&mut self) -> Option<(u8, &'a [u8])> {
-        let [tag, first, rest @ ..] = self.0 else {
-            return None;
-        };
-        let (length, rest) = match usize::from(*first) {
-            short @ ..=0x7f => (short, rest),
-            // A certificate is far below 2^32 octets; an indefinite length is not DER.
-            long @ 0x81..=0x84 => {
-                let (octets, rest) = rest.split_at_checked(long - 0x80)?;
-                (
-                    octets
-                        .iter()
-                        .fold(0, |length, octet| length << 8 | usize::from(*octet)),
-                    rest,
-                )
-            }
-            _ => return None,
-        };
-        let (content, rest) = rest.split_at_checked(length)?;
-        self.0 = rest;
-        Some((*tag, content))
-    }
-
-    fn expect(&mut self, wanted: u8) -> Option<&'a [u8]> {
-        self.next()
-            .and_then(|(tag, content)| (tag == wanted).then_some(content))
-    }
 }

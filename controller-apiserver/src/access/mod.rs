@@ -25,6 +25,7 @@ pub use aggregate::aggregated;
 pub use attributes::{Attributes, Denial, ResourceTarget, Target};
 pub use authenticate::{Authenticator, Unauthorized};
 pub use certificate::subject;
+pub(crate) use certificate::{COMMON_NAME, ORGANIZATION};
 pub use defaults::{default_objects, rule_value};
 pub use escalation::{Escalation, PolicyWrite};
 pub use impersonation::{impersonate, requested};
