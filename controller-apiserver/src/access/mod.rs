@@ -14,6 +14,7 @@ mod certificate;
 mod defaults;
 mod escalation;
 mod impersonation;
+mod owner_references;
 mod policy;
 mod review;
 mod rule;
@@ -29,6 +30,7 @@ pub(crate) use certificate::{COMMON_NAME, ORGANIZATION};
 pub use defaults::{default_objects, rule_value};
 pub use escalation::{Escalation, PolicyWrite};
 pub use impersonation::{impersonate, requested};
+pub use owner_references::{Mapping, OwnedWrite};
 pub use policy::{Decision, Grant, Policy, RoleRef, Subject};
 pub use review::{
     ReviewError, local_subject_access_review, self_subject_access_review, self_subject_review,

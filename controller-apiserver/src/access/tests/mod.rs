@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+mod owners;
 mod review;
 
 fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
