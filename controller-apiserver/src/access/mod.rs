@@ -21,6 +21,7 @@ mod rule;
 mod service_account;
 mod tokens;
 mod user;
+mod validate;
 
 pub use aggregate::aggregated;
 pub use attributes::{Attributes, Denial, ResourceTarget, Target};
@@ -40,6 +41,7 @@ pub use rule::{Rule, missing};
 pub use service_account::{BoundTo, Claims, ISSUER, Identity, Signer, TokenRequest};
 pub use tokens::{TokenFileError, Tokens};
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
+pub use validate::{set_policy_defaults, validate_policy};
 
 /// The API group of roles and bindings.
 pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
