@@ -8,7 +8,6 @@ mod error;
 mod error_text;
 pub mod leader;
 pub mod manager;
-#[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod object;
 pub mod operator;

@@ -3,13 +3,16 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use futures::FutureExt;
-use kube::Client;
+use kube::{Client, Config, client::retry::RetryPolicy};
 use tokio::task::JoinSet;
 
-use super::{Operator, OperatorError, Stop};
+use super::{Operator, OperatorError, Stop, client};
 use crate::{
-    declare::{Environment, Namespaces, Runnable},
+    declare::{BoxError, Environment, Namespaces, Runnable},
+    leader::WriteGate,
     manager::Board,
+    metrics::Metrics,
+    runner::Observer,
 };
 
 /// What the deployer of an operator chooses.
@@ -90,20 +93,22 @@ impl Operator {
     /// As [`Operator::run`].
     pub async fn run_on(self, board: &Board, options: RunOptions) -> Result<(), OperatorError> {
         self.check()?;
+        let metrics = Metrics::new(&self.name, &self.version);
         for declaration in self.declarations() {
             board.expect(declaration);
+            metrics.expect(declaration);
         }
         #[cfg(feature = "probes")]
-        let _endpoint = serve(board, &options).await?;
+        let _endpoint = serve(board, &metrics, &options).await?;
+        let gate = WriteGate::open();
         let client = match options.client {
-            Some(client) => client,
-            None => Client::try_default()
-                .await
-                .map_err(|error| OperatorError::Client(error.into()))?,
+            Some(client) => client::gated(client, &gate, None),
+            None => connect(&metrics, &gate).await.map_err(OperatorError::Client)?,
         };
+        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics)];
         let environment = Environment::new(client)
             .namespaces(options.namespaces)
-            .observe_with(Arc::new(board.clone()))
+            .observe_with(Arc::new(observers))
             .shutdown_on(options.stop.first());
         let running = Running::start(self.controllers, &environment);
         running.until_stopped(board, &options.stop).await
@@ -121,6 +126,12 @@ impl Operator {
             None => Ok(()),
         }
     }
+}
+
+/// A client by the environment: `KUBECONFIG`, or the Pod's service account.
+async fn connect(metrics: &Metrics, gate: &WriteGate) -> Result<Client, BoxError> {
+    let plain = client::plain(Config::infer().await?, metrics)?;
+    Ok(client::gated(plain, gate, Some(RetryPolicy::server_retry())))
 }
 
 /// The controllers as tasks. Dropping it ends them.
@@ -199,12 +210,16 @@ fn end_of(
 
 /// Binds the endpoint and serves it for as long as the answer lives.
 #[cfg(feature = "probes")]
-async fn serve(board: &Board, options: &RunOptions) -> Result<Option<Endpoint>, OperatorError> {
+async fn serve(
+    board: &Board,
+    metrics: &Metrics,
+    options: &RunOptions,
+) -> Result<Option<Endpoint>, OperatorError> {
     let Some(address) = options.address else {
         return Ok(None);
     };
     let failed = |source| OperatorError::Listen { address, source };
-    let server = crate::manager::StatusServer::bind(address, board.clone())
+    let server = crate::manager::StatusServer::bind(address, board.clone(), metrics.clone())
         .await
         .map_err(failed)?;
     let bound = server.address().map_err(failed)?;
