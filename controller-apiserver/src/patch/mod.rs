@@ -7,6 +7,7 @@ pub mod error;
 mod fields;
 pub mod json;
 pub mod merge;
+pub mod strategic;
 pub mod typed;
 
 pub use error::PatchError;
