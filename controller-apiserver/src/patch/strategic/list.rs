@@ -63,17 +63,14 @@ impl Merger<'_> {
         let mut places = Places::of(&merged, key);
         for element in new {
             let place = key_of(element, key)?.to_string();
-            match places.0.get(&place) {
-                Some(index) => {
-                    let slot = &mut merged[*index];
-                    if let (Value::Object(old), Value::Object(new)) = (slot.take(), element) {
-                        *slot = Value::Object(self.maps(old, new.clone(), Some(ty))?);
-                    }
-                }
-                None => {
-                    places.0.insert(place, merged.len());
-                    merged.push(element.clone());
-                }
+            let Some(index) = places.0.get(&place) else {
+                places.0.insert(place, merged.len());
+                merged.push(element.clone());
+                continue;
+            };
+            let slot = &mut merged[*index];
+            if let (Value::Object(old), Value::Object(new)) = (slot.take(), element) {
+                *slot = Value::Object(self.maps(old, new.clone(), Some(ty))?);
             }
         }
         Ok(merged)

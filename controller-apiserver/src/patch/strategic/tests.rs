@@ -79,9 +79,9 @@ fn answers_are_those_of_a_real_server() {
     assert!(played >= 25, "{played}");
 }
 
-fn patched(target: Value, patch: Value, kind: &str) -> Result<Value, PatchError> {
+fn patched(target: &Value, patch: &Value, kind: &str) -> Result<Value, PatchError> {
     let group = if kind == "Deployment" { "apps" } else { "" };
-    apply(&target, &patch, &builtin(group, "v1", kind).unwrap())
+    apply(target, patch, &builtin(group, "v1", kind).unwrap())
 }
 
 #[test]
@@ -89,11 +89,11 @@ fn retain_keys_drops_the_rest() {
     let target = json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}});
     let patch = json!({"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}});
     assert_eq!(
-        patched(target.clone(), patch, "Deployment").unwrap(),
+        patched(&target, &patch, "Deployment").unwrap(),
         json!({"spec": {"strategy": {"type": "Recreate"}}})
     );
     let patch = json!({"spec": {"strategy": {"$retainKeys": ["type"], "rollingUpdate": {}}}});
-    let error = patched(target, patch, "Deployment").unwrap_err();
+    let error = patched(&target, &patch, "Deployment").unwrap_err();
     assert_eq!(
         (error.code(), error.message().as_str()),
         (400, "invalid patch format of retainKeys")
@@ -106,7 +106,7 @@ fn lists_without_strategy_are_replaced() {
         json!({"spec": {"tolerations": [{"key": "a"}], "containers": [{"name": "a", "args": ["x"]}]}});
     let patch =
         json!({"spec": {"tolerations": [{"key": "b"}], "containers": [{"name": "a", "args": ["y"]}]}});
-    assert_eq!(patched(target, patch.clone(), "Pod").unwrap(), patch);
+    assert_eq!(patched(&target, &patch, "Pod").unwrap(), patch);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn replacing_a_list_takes_the_plain_elements() {
     let target = json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}});
     let patch = json!({"spec": {"containers": [{"$patch": "replace"}, {"name": "c"}]}});
     assert_eq!(
-        patched(target, patch, "Pod").unwrap(),
+        patched(&target, &patch, "Pod").unwrap(),
         json!({"spec": {"containers": [{"name": "c"}]}})
     );
 }
@@ -123,7 +123,7 @@ fn replacing_a_list_takes_the_plain_elements() {
 fn what_is_new_comes_without_nulls_and_directives() {
     let patch = json!({"spec": {"containers": [{"name": "a", "image": null, "env": [{"name": "E", "$patch": "delete"}]}]}});
     assert_eq!(
-        patched(json!({}), patch, "Pod").unwrap(),
+        patched(&json!({}), &patch, "Pod").unwrap(),
         json!({"spec": {"containers": [{"name": "a", "env": []}]}})
     );
 }
@@ -145,7 +145,7 @@ fn senseless_patches_are_named() {
         (json!({"$deleteFromPrimitiveList": []}), 400),
         (json!([]), 400),
     ] {
-        let error = patched(pod.clone(), patch.clone(), "Pod").unwrap_err();
+        let error = patched(&pod, &patch, "Pod").unwrap_err();
         assert_eq!(error.code(), code, "{patch} {error}");
     }
 }
@@ -187,7 +187,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn nothing_panics(target in json_value(), patch in json_value()) {
-        let _ = patched(target, patch, "Pod");
+        let _ = patched(&target, &patch, "Pod");
     }
 
     /// A patch that is applied again changes nothing more.
@@ -197,7 +197,7 @@ proptest! {
         let names: std::collections::BTreeSet<_> = names.into_iter().collect();
         let target = json!({"spec": {"containers": list(names.into_iter().collect())}});
         let patch = json!({"spec": {"containers": list(new.into_iter().collect())}});
-        let once = patched(target, patch.clone(), "Pod").unwrap();
-        prop_assert_eq!(&patched(once.clone(), patch, "Pod").unwrap(), &once);
+        let once = patched(&target, &patch, "Pod").unwrap();
+        prop_assert_eq!(&patched(&once, &patch, "Pod").unwrap(), &once);
     }
 }
