@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// A controller whose whole life is one function.
-pub(super) struct Fake<F> {
+struct Fake<F> {
     declaration: Declaration,
     life: F,
 }
 
-pub(super) fn fake<F, Fut>(name: &str, life: F) -> Fake<F>
+fn fake<F, Fut>(name: &str, life: F) -> Fake<F>
 where
     F: FnOnce(Environment) -> Fut + Send,
     Fut: Future<Output = Result<(), BoxError>> + Send + 'static,

@@ -1,0 +1,7 @@
+//! The runner's promises, on a paused clock and over a store in memory.
+
+mod isolation;
+mod scale;
+mod shutdown;
+mod timing;
+mod world;
