@@ -6,6 +6,7 @@
 //!
 //! Nothing here asks the API server, so that the answers stay true when it is away.
 
+pub(crate) mod access;
 mod board;
 mod feed;
 #[cfg(feature = "probes")]

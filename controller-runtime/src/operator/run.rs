@@ -10,7 +10,7 @@ use super::{Operator, OperatorError, Stop, client};
 use crate::{
     declare::{BoxError, Environment, Namespaces, Runnable},
     leader::WriteGate,
-    manager::Board,
+    manager::{Board, access},
     metrics::Metrics,
     runner::Observer,
 };
@@ -106,6 +106,12 @@ impl Operator {
             None => connect(&metrics, &gate).await.map_err(OperatorError::Client)?,
         };
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics)];
+        let questions = access::questions(self.declarations(), &options.namespaces);
+        let _access = OnDrop(tokio::spawn(ask_for_rights(
+            client.clone(),
+            questions,
+            board.clone(),
+        )));
         let environment = Environment::new(client)
             .namespaces(options.namespaces)
             .observe_with(Arc::new(observers))
@@ -132,6 +138,17 @@ impl Operator {
 async fn connect(metrics: &Metrics, gate: &WriteGate) -> Result<Client, BoxError> {
     let plain = client::plain(Config::infer().await?, metrics)?;
     Ok(client::gated(plain, gate, Some(RetryPolicy::server_retry())))
+}
+
+/// Says which rights are missing, in the log and on the board, until none is.
+async fn ask_for_rights(client: Client, questions: access::Questions, board: Board) {
+    access::watch_over(client, questions, |missing| {
+        for right in missing {
+            tracing::warn!(%right, "a right is missing: grant it, `rbac` prints the roles");
+        }
+        board.missing_rights(missing);
+    })
+    .await;
 }
 
 /// The controllers as tasks. Dropping it ends them.
@@ -214,7 +231,7 @@ async fn serve(
     board: &Board,
     metrics: &Metrics,
     options: &RunOptions,
-) -> Result<Option<Endpoint>, OperatorError> {
+) -> Result<Option<OnDrop>, OperatorError> {
     let Some(address) = options.address else {
         return Ok(None);
     };
@@ -230,7 +247,7 @@ async fn serve(
         })?;
     }
     tracing::info!(address = %bound, "status endpoint is bound");
-    Ok(Some(Endpoint(tokio::spawn(server.serve()))))
+    Ok(Some(OnDrop(tokio::spawn(server.serve()))))
 }
 
 /// A reader sees nothing or all of it.
@@ -242,12 +259,10 @@ fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&beside, path)
 }
 
-/// The endpoint answers for as long as this lives.
-#[cfg(feature = "probes")]
-struct Endpoint(tokio::task::JoinHandle<()>);
+/// A task that ends with its owner.
+struct OnDrop(tokio::task::JoinHandle<()>);
 
-#[cfg(feature = "probes")]
-impl Drop for Endpoint {
+impl Drop for OnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
