@@ -68,6 +68,7 @@ pub struct Controller<K: Object> {
     /// What begins each stage of the shutdown.
     stops: Vec<(Stage, BoxFuture<'static, ()>)>,
     stops_on_signal: bool,
+    hold: Option<BoxFuture<'static, ()>>,
     observer: Option<Arc<dyn Observer>>,
     pub(crate) shared: Arc<Shared<K>>,
 }
@@ -84,6 +85,7 @@ impl<K: Object> Controller<K> {
             backoff: TriggerBackoff::default(),
             stops: Vec::new(),
             stops_on_signal: false,
+            hold: None,
             observer: None,
             shared: Arc::new(Shared::new()),
         }
@@ -148,6 +150,14 @@ impl<K: Object> Controller<K> {
     /// Reads how full the queue is, now and while the controller runs.
     pub fn gauge(&self) -> Gauge {
         Gauge::new(Arc::clone(&self.shared) as _)
+    }
+
+    /// Reconciles nothing before `begin` resolves, such as this process becoming the leader.
+    ///
+    /// Watches run meanwhile, so that a standby takes over with warm caches.
+    pub fn hold_until(mut self, begin: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.hold = Some(begin.boxed());
+        self
     }
 
     /// Drops what runs when `trigger` resolves: the second stage of a shutdown.

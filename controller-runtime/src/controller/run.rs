@@ -67,6 +67,7 @@ impl<K: Object> Controller<K> {
                 inputs: self.inputs,
                 stops: self.stops,
                 stops_on_signal: self.stops_on_signal,
+                hold: self.hold,
             },
             config: self.config,
             teller,

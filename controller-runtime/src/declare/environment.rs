@@ -55,6 +55,8 @@ pub struct Environment {
     pub informers: Informers,
     /// Hears what the controller does.
     pub observer: Arc<dyn Observer>,
+    /// Resolves when this process may reconcile: at once, or when it leads. Caches fill before that.
+    pub leading: Shared<BoxFuture<'static, ()>>,
     /// Resolves at the first signal: nothing new is started, running reconciles finish.
     pub shutdown: Shared<BoxFuture<'static, ()>>,
 }
@@ -67,6 +69,7 @@ impl Environment {
             namespaces: Namespaces::All,
             informers: Informers::new(),
             observer: Arc::new(Vec::new()),
+            leading: std::future::ready(()).boxed().shared(),
             shutdown: std::future::pending().boxed().shared(),
         }
     }
@@ -93,6 +96,13 @@ impl Environment {
     #[must_use]
     pub fn observe_with(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = observer;
+        self
+    }
+
+    /// Reconciles nothing before `leading` resolves.
+    #[must_use]
+    pub fn hold_until(mut self, leading: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.leading = leading.boxed().shared();
         self
     }
 

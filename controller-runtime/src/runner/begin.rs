@@ -23,6 +23,8 @@ pub(crate) struct Before<K: Object> {
     /// What begins each stage of the shutdown.
     pub(crate) stops: Vec<(Stage, BoxFuture<'static, ()>)>,
     pub(crate) stops_on_signal: bool,
+    /// Reconciles begin only after this.
+    pub(crate) hold: Option<BoxFuture<'static, ()>>,
 }
 
 impl<K: Object> Before<K> {
@@ -47,6 +49,7 @@ impl<K: Object> Before<K> {
             .collect();
         tasks.push(tokio::spawn(open_gate(
             stores,
+            self.hold,
             Arc::clone(shared),
             teller.clone(),
         )));
@@ -83,11 +86,19 @@ fn feed<K: Object>(input: Input<K>, shared: &Arc<Shared<K>>, teller: &Teller<K>)
     }))
 }
 
-/// Lets reconciles start when every store is ready.
-async fn open_gate<K: Object>(stores: Vec<(String, Ready)>, shared: Arc<Shared<K>>, teller: Teller<K>) {
+/// Lets reconciles start when every store is ready and nothing holds them back.
+async fn open_gate<K: Object>(
+    stores: Vec<(String, Ready)>,
+    hold: Option<BoxFuture<'static, ()>>,
+    shared: Arc<Shared<K>>,
+    teller: Teller<K>,
+) {
     let gate = match all_ready(stores, teller.clone()).await {
         Ok(()) => {
             teller.synced();
+            if let Some(hold) = hold {
+                hold.await;
+            }
             Gate::Open
         }
         Err((kind, error)) => {
