@@ -66,6 +66,7 @@ impl Action {
         Self(Next::GiveUp)
     }
 
+    #[allow(dead_code)]
     pub(crate) fn into_next(self) -> Next {
         self.0
     }

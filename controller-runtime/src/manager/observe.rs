@@ -63,19 +63,18 @@ impl Board {
         };
         let before = self.with(controller, |state| state.replace_source(&source, new.clone()));
         let controller = controller.to_owned();
-        let Some(before) = before.filter(|before| *before != new) else {
-            return;
-        };
         match (before, new) {
-            (_, SourceState::Failing { message }) => self.tell(Happening::SourceFailing {
+            (None, _) => {}
+            (Some(before), new) if before == new => {}
+            (Some(_), SourceState::Failing { message }) => self.tell(Happening::SourceFailing {
                 controller,
                 source,
                 message,
             }),
-            (SourceState::Failing { .. }, _) => {
+            (Some(SourceState::Failing { .. }), _) => {
                 self.tell(Happening::SourceRecovered { controller, source });
             }
-            (SourceState::Listing | SourceState::Watching, _) => {}
+            (Some(_), _) => {}
         }
     }
 

@@ -40,7 +40,6 @@ impl fmt::Display for Readiness {
 }
 
 pub(super) fn judge(status: &OperatorStatus) -> Readiness {
-    let rights = status.missing_rights.iter().cloned();
     let red: Vec<_> = match status.phase {
         Phase::Running => status.controllers.iter().flat_map(blockers).collect(),
         Phase::Stopping => std::iter::once("stopping".to_owned())
@@ -48,7 +47,7 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
             .collect(),
     };
     if !red.is_empty() {
-        return Readiness::NotReady(red.into_iter().chain(rights).collect());
+        return Readiness::NotReady(red);
     }
     let amiss: Vec<_> = status
         .controllers
@@ -59,7 +58,6 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
                 .iter()
                 .filter_map(|source| trouble(&controller.name, source))
         })
-        .chain(rights)
         .collect();
     if amiss.is_empty() {
         Readiness::Ready

@@ -9,7 +9,6 @@ mod key;
 mod readers;
 mod ready;
 mod reflector;
-mod shared;
 mod subscribers;
 mod table;
 

@@ -99,14 +99,13 @@ impl<T: Object> Informer<T> {
                 config: config.clone(),
             })
             .collect();
-        let namespaces: Vec<_> = sources.iter().map(|source| source.namespace.clone()).collect();
         let statuses = sources
             .into_iter()
             .map(|source| SourceStatus::idle(source, now))
             .collect();
         Self {
             inner: Arc::new(Inner {
-                reflector: Reflector::over(dyntype, namespaces),
+                reflector: Reflector::new(dyntype),
                 endpoints,
                 status: watch::Sender::new(statuses),
                 driver: tokio::sync::Mutex::new(()),

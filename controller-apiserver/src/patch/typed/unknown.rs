@@ -1,7 +1,5 @@
 //! Fields that a kind does not have.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::{Schema, TypeId};
@@ -45,7 +43,7 @@ impl Schema {
             Value::Array(elements) => {
                 let Some(list) = &ty.list else { return };
                 for (index, element) in elements.iter().enumerate() {
-                    let _ = write!(path, "[{index}]");
+                    path.push_str(&format!("[{index}]"));
                     self.look(list.element, element, path, found);
                     path.truncate(length);
                 }

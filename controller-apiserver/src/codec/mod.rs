@@ -1,0 +1,8 @@
+//! Between bytes and objects: JSON and YAML bodies, the types of built-in kinds, and what a client
+//! accepts as an answer.
+
+pub(crate) mod accept;
+pub(crate) mod body;
+pub(crate) mod scalars;
+pub(crate) mod typed;
+pub(crate) mod types;

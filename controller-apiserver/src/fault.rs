@@ -1,0 +1,368 @@
+//! Faults on demand: what can go wrong between a client and a server, for requests that match.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+//! use controller_apiserver::{Fault, Server, Verb, When};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::{Api, api::ListParams};
+//!
+//! let server = Server::new();
+//! server.faults().inject(When::verb(Verb::List).resource("configmaps").times(1), Fault::status(503));
+//! let api = Api::<ConfigMap>::namespaced(server.client(), "default");
+//! assert!(api.list(&ListParams::default()).await.is_err());
+//! assert!(api.list(&ListParams::default()).await.is_ok());
+//! # }
+//! ```
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::call::{Call, Verb};
+use crate::status::ApiError;
+
+/// Which requests a fault concerns; what is not said matches everything.
+#[derive(Clone, Debug, Default)]
+pub struct When {
+    verb: Option<Verb>,
+    group: Option<String>,
+    resource: Option<String>,
+    subresource: Option<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+    agent: Option<String>,
+    times: Option<u32>,
+    skip: u32,
+}
+
+impl When {
+    /// Any request.
+    pub fn any() -> Self {
+        Self::default()
+    }
+
+    /// Requests of this verb.
+    pub fn verb(verb: Verb) -> Self {
+        Self {
+            verb: Some(verb),
+            ..Self::default()
+        }
+    }
+
+    /// Only for this resource (`configmaps`).
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// Only in this API group; empty is the core group.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Only for this subresource; empty is the object itself.
+    #[must_use]
+    pub fn subresource(mut self, subresource: impl Into<String>) -> Self {
+        self.subresource = Some(subresource.into());
+        self
+    }
+
+    /// Only in this namespace.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Only for the object of this name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Only from clients whose `User-Agent` starts so.
+    #[must_use]
+    pub fn agent(mut self, prefix: impl Into<String>) -> Self {
+        self.agent = Some(prefix.into());
+        self
+    }
+
+    /// Only this many times; without it the fault stays until it is removed.
+    #[must_use]
+    pub fn times(mut self, times: u32) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// Not for the first requests that match.
+    #[must_use]
+    pub fn skip(mut self, requests: u32) -> Self {
+        self.skip = requests;
+        self
+    }
+
+    fn matches(&self, call: &Call) -> bool {
+        let target = &call.target;
+        let same = |wanted: &Option<String>, given: &str| wanted.as_deref().is_none_or(|w| w == given);
+        self.verb.is_none_or(|verb| verb == call.verb)
+            && same(&self.group, &target.resource.group)
+            && same(&self.resource, &target.resource.plural)
+            && same(&self.subresource, &target.subresource)
+            && same(&self.namespace, &target.namespace)
+            && same(&self.name, &target.name)
+            && self
+                .agent
+                .as_deref()
+                .is_none_or(|prefix| call.agent.starts_with(prefix))
+    }
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The request is refused, and has no effect.
+    Answer(ApiError),
+    /// The request is looked at only after this time.
+    Delay(Duration),
+    /// No answer ever comes; the request has no effect.
+    Hang,
+    /// The connection is cut before the request has an effect.
+    Disconnect,
+    /// The request has its effect, then the connection is cut.
+    LoseAnswer,
+    /// The request has its effect, but no answer ever comes.
+    HangAfter,
+    /// A watch ends after this many lines.
+    Cut {
+        /// Lines that are still sent.
+        after: usize,
+    },
+    /// A watch is open and silent, and ignores its own `timeoutSeconds`.
+    Silent,
+    /// A watch ends in the middle of a line, after this many whole ones.
+    Truncate {
+        /// Lines that are still sent.
+        after: usize,
+    },
+    /// A watch sends an `ERROR` event and ends, after this many lines.
+    ErrorEvent {
+        /// Lines that are still sent.
+        after: usize,
+        /// What the event holds.
+        status: ApiError,
+    },
+    /// One line of a watch, or one item of a list, holds an object that no client can decode.
+    Garbage {
+        /// Its place, from 0.
+        at: usize,
+    },
+    /// A watch sends no bookmarks, not even the one that ends the initial events.
+    NoBookmarks,
+    /// A watch does not end by itself, whatever its `timeoutSeconds`.
+    NoTimeout,
+    /// Every line of a watch comes this much later.
+    DelayEvents(Duration),
+    /// Streaming lists (`sendInitialEvents`) are refused, as by servers that do not know them.
+    RefuseStreamingLists,
+    /// A list is cut to pages of this size, whatever its `limit`.
+    SmallPages(usize),
+    /// The continue token of a request counts as expired.
+    ExpireContinue,
+}
+
+impl Fault {
+    /// A refusal with the usual reason and text of an HTTP code.
+    pub fn status(code: u16) -> Self {
+        let (reason, message) = match code {
+            400 => ("BadRequest", "injected: bad request"),
+            401 => ("Unauthorized", "Unauthorized"),
+            403 => ("Forbidden", "injected: forbidden"),
+            404 => ("NotFound", "the server could not find the requested resource"),
+            409 => (
+                "Conflict",
+                "the object has been modified; please apply your changes to the latest version and try again",
+            ),
+            410 => ("Expired", "too old resource version"),
+            413 => ("RequestEntityTooLarge", "Request entity too large"),
+            422 => ("Invalid", "injected: invalid"),
+            429 => (
+                "TooManyRequests",
+                "the server has received too many requests and has asked us to try again later",
+            ),
+            503 => (
+                "ServiceUnavailable",
+                "the server is currently unable to handle the request",
+            ),
+            504 => (
+                "Timeout",
+                "the server was unable to return a response in the time allotted",
+            ),
+            _ => ("InternalError", "Internal error occurred: injected"),
+        };
+        let error = ApiError::new(code, reason, message);
+        Self::Answer(if code == 429 { error.retry_after(1) } else { error })
+    }
+
+    /// A word for the journal.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Answer(_) => "answer",
+            Self::Delay(_) => "delay",
+            Self::Hang => "hang",
+            Self::Disconnect => "disconnect",
+            Self::LoseAnswer => "lose-answer",
+            Self::HangAfter => "hang-after",
+            Self::Cut { .. } => "cut",
+            Self::Silent => "silent",
+            Self::Truncate { .. } => "truncate",
+            Self::ErrorEvent { .. } => "error-event",
+            Self::Garbage { .. } => "garbage",
+            Self::NoBookmarks => "no-bookmarks",
+            Self::NoTimeout => "no-timeout",
+            Self::DelayEvents(_) => "delay-events",
+            Self::RefuseStreamingLists => "refuse-streaming-lists",
+            Self::SmallPages(_) => "small-pages",
+            Self::ExpireContinue => "expire-continue",
+        }
+    }
+}
+
+/// Names an injected fault, to remove it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultId(u64);
+
+#[derive(Debug, Default)]
+struct Rules {
+    next: u64,
+    rules: Vec<(FaultId, When, Fault)>,
+}
+
+/// The faults of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<Mutex<Rules>>);
+
+impl Faults {
+    /// Lets requests that match fail, from now on. Several faults can meet one request.
+    pub fn inject(&self, when: When, fault: Fault) -> FaultId {
+        let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.next += 1;
+        let id = FaultId(rules.next);
+        rules.rules.push((id, when, fault));
+        id
+    }
+
+    /// Takes a fault away; streams it already met keep it.
+    pub fn remove(&self, id: FaultId) {
+        let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.rules.retain(|(other, _, _)| *other != id);
+    }
+
+    /// Takes all faults away.
+    pub fn clear(&self) {
+        let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.rules.clear();
+    }
+
+    /// The faults that meet a request; those that are counted are used up.
+    pub(crate) fn meet(&self, call: &Call) -> Vec<Fault> {
+        let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut met = Vec::new();
+        for (_, when, fault) in &mut rules.rules {
+            if !when.matches(call) || when.times == Some(0) {
+                continue;
+            }
+            if when.skip > 0 {
+                when.skip -= 1;
+                continue;
+            }
+            if let Some(times) = &mut when.times {
+                *times -= 1;
+            }
+            met.push(fault.clone());
+        }
+        rules.rules.retain(|(_, when, _)| when.times != Some(0));
+        met
+    }
+}
+
+/// What goes wrong with one stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamFault {
+    pub(crate) silent: bool,
+    pub(crate) no_bookmarks: bool,
+    pub(crate) no_timeout: bool,
+    pub(crate) delay: Option<Duration>,
+    cut: Option<usize>,
+    truncate: Option<usize>,
+    error: Option<(usize, ApiError)>,
+    garbage: Option<usize>,
+    sent: usize,
+}
+
+impl StreamFault {
+    pub(crate) fn of(faults: &[Fault]) -> Self {
+        let mut stream = Self::default();
+        for fault in faults {
+            match fault {
+                Fault::Silent => stream.silent = true,
+                Fault::NoBookmarks => stream.no_bookmarks = true,
+                Fault::NoTimeout => stream.no_timeout = true,
+                Fault::DelayEvents(by) => stream.delay = Some(*by),
+                Fault::Cut { after } => stream.cut = Some(*after),
+                Fault::Truncate { after } => stream.truncate = Some(*after),
+                Fault::ErrorEvent { after, status } => stream.error = Some((*after, status.clone())),
+                Fault::Garbage { at } => stream.garbage = Some(*at),
+                _ => {}
+            }
+        }
+        stream
+    }
+
+    /// The stream ends, or says something else, before any event comes.
+    pub(crate) fn is_due(&self) -> bool {
+        self.cut.is_some_and(|after| self.sent >= after)
+            || self.error.as_ref().is_some_and(|(after, _)| self.sent >= *after)
+    }
+
+    /// What becomes of the next line, and whether the stream ends after it.
+    pub(crate) fn tamper(&mut self, line: Bytes) -> Option<(Bytes, bool)> {
+        let at = self.sent;
+        self.sent += 1;
+        if self.cut.is_some_and(|after| at >= after) {
+            return None;
+        }
+        if let Some((_, status)) = self.error.as_ref().filter(|(after, _)| at >= *after) {
+            let event = serde_json::json!({"type": "ERROR", "object": status.to_value()});
+            return Some((format!("{event}\n").into(), true));
+        }
+        if self.truncate.is_some_and(|after| at >= after) {
+            return Some((line.slice(..line.len() / 2), true));
+        }
+        if self.garbage == Some(at) {
+            return Some((garbled(&line), false));
+        }
+        Some((line, false))
+    }
+}
+
+/// The object keeps its name and loses its shape: `spec` and `data` become a number.
+fn garbled(line: &Bytes) -> Bytes {
+    let Ok(mut event) = serde_json::from_slice::<serde_json::Value>(line) else {
+        return line.clone();
+    };
+    garble(&mut event["object"]);
+    format!("{event}\n").into()
+}
+
+/// Makes an object undecodable for every typed client.
+pub(crate) fn garble(object: &mut serde_json::Value) {
+    for field in ["spec", "data"] {
+        object[field] = serde_json::json!(7);
+    }
+}

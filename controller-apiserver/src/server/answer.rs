@@ -1,0 +1,172 @@
+//! Answers as HTTP.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::Body;
+use crate::call::{Answer, Call, Verb};
+use crate::codec::accept::{Accept, Form, Media};
+use crate::fault::{self, Fault};
+use crate::registry::Resource;
+use crate::status::ApiError;
+use crate::storage::{Stored, encode};
+use crate::table;
+use crate::view::{self, ListMeta};
+use crate::watch::WatchStream;
+
+fn response(code: u16, content_type: &str, body: Body, warnings: &[String]) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(content_type) {
+        headers.insert(header::CONTENT_TYPE, value);
+    }
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, private"),
+    );
+    for warning in warnings {
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{text}\"").as_bytes()) {
+            headers.append(header::WARNING, value);
+        }
+    }
+    response
+}
+
+/// Plain text.
+pub(crate) fn text(code: u16, text: &str) -> Response<Body> {
+    let body = Body::whole(Bytes::copy_from_slice(text.as_bytes()));
+    response(code, "text/plain; charset=utf-8", body, &[])
+}
+
+/// Nothing is there, not even an API.
+pub(crate) fn not_found_text() -> Response<Body> {
+    text(404, "404 page not found\n")
+}
+
+/// A JSON document.
+pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
+    bytes(code, "application/json", encode(value))
+}
+
+/// A document of any type.
+pub(crate) fn bytes(code: u16, content_type: &str, bytes: Bytes) -> Response<Body> {
+    response(code, content_type, Body::whole(bytes), &[])
+}
+
+/// A refusal.
+pub(crate) fn refusal(error: &ApiError, media: Media, warnings: &[String]) -> Response<Body> {
+    let mut response = document(error.code, media, &error.to_value(), warnings);
+    let seconds = error
+        .details
+        .as_ref()
+        .map_or(0, |details| details.retry_after_seconds);
+    if seconds > 0 {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn document(code: u16, media: Media, value: &Value, warnings: &[String]) -> Response<Body> {
+    let bytes = match media {
+        Media::Json => encode(value),
+        Media::Yaml => serde_saphyr::to_string(value).unwrap_or_default().into(),
+    };
+    response(code, media.name(), Body::whole(bytes), warnings)
+}
+
+/// The stream of a watch.
+pub(crate) fn watch(stream: WatchStream, accept: Accept, warnings: &[String]) -> Response<Body> {
+    let content_type = match accept.form {
+        Form::Object | Form::Partial | Form::PartialList | Form::Table => "application/json",
+    };
+    response(200, content_type, Body::watch(stream), warnings)
+}
+
+/// Objects in the form that was asked for.
+pub(crate) fn objects(call: &Call, answer: Answer, faults: &[Fault], warnings: &[String]) -> Response<Body> {
+    let resource = call.resource();
+    let accept = call.accept;
+    let plain = accept == Accept::default();
+    match answer {
+        Answer::Stored { code, stored } if plain => {
+            let body = Body::whole(view::json(resource, &stored));
+            response(code, "application/json", body, warnings)
+        }
+        Answer::Stored { code, stored } => {
+            let object = view::value(resource, &stored);
+            document(code, accept.media, &shown(resource, accept, object), warnings)
+        }
+        Answer::Value { code, value } => {
+            document(code, accept.media, &shown(resource, accept, value), warnings)
+        }
+        Answer::List { meta, items } => list(call, &meta, &items, faults, warnings),
+        Answer::Watch(_) | Answer::NotYet { .. } => {
+            unreachable!("watches and waits are handled where they are found")
+        }
+    }
+}
+
+/// One object as a table, or its metadata; a `Status` stays what it is.
+fn shown(resource: &Resource, accept: Accept, object: Value) -> Value {
+    if object["kind"] == "Status" {
+        return object;
+    }
+    match accept.form {
+        Form::Object => object,
+        Form::Table => table::of_object(resource, &object),
+        Form::Partial | Form::PartialList => view::partial(&object),
+    }
+}
+
+fn list(
+    call: &Call,
+    meta: &ListMeta,
+    items: &[std::sync::Arc<Stored>],
+    faults: &[Fault],
+    warnings: &[String],
+) -> Response<Body> {
+    let resource = call.resource();
+    let accept = call.accept;
+    let garbage = faults.iter().find_map(|fault| match fault {
+        Fault::Garbage { at } if call.verb == Verb::List => Some(*at),
+        _ => None,
+    });
+    if accept == Accept::default() && garbage.is_none() {
+        let bytes = view::list(resource, meta, items.iter().map(|item| &**item));
+        return response(200, "application/json", Body::whole(bytes), warnings);
+    }
+    let objects: Vec<Value> = items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| {
+            let mut object = view::value(resource, item);
+            if garbage == Some(index) {
+                fault::garble(&mut object);
+            }
+            object
+        })
+        .collect();
+    let document_value = match accept.form {
+        Form::Table => {
+            let mut table = table::of_list(resource, &objects);
+            table["metadata"] = meta.plain();
+            table
+        }
+        Form::Partial | Form::PartialList => {
+            let items: Vec<Value> = objects.iter().map(view::partial).collect();
+            json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+                "metadata": meta.plain(),
+                "items": if items.is_empty() { Value::Null } else { items.into() },
+            })
+        }
+        Form::Object => json!({
+            "kind": resource.list_kind, "apiVersion": resource.api_version(),
+            "metadata": meta.value(resource), "items": objects,
+        }),
+    };
+    document(200, accept.media, &document_value, warnings)
+}

@@ -1,0 +1,89 @@
+//! Bodies of answers: bytes, or the lines of a watch.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use http_body::{Frame, SizeHint};
+
+use super::flight::Flight;
+use crate::watch::WatchStream;
+
+/// The body of an answer.
+pub struct Body(Kind);
+
+enum Kind {
+    /// One piece, or nothing any more. The request is in flight until it was taken.
+    Whole(Option<Bytes>, Option<Flight>),
+    /// One frame per event.
+    Lines(BoxStream<'static, Bytes>),
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.0 {
+            Kind::Whole(..) => "Body(bytes)",
+            Kind::Lines(_) => "Body(watch)",
+        })
+    }
+}
+
+impl Body {
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        Self(Kind::Whole(Some(bytes), None))
+    }
+
+    pub(super) fn watch(stream: WatchStream) -> Self {
+        let lines = stream::unfold(stream, |mut stream| async move {
+            let line = stream.next().await?;
+            Some((line, stream))
+        });
+        Self(Kind::Lines(lines.boxed()))
+    }
+
+    /// The request counts as in flight until the body was read.
+    pub(super) fn keep(&mut self, flight: Flight) {
+        if let Kind::Whole(_, place) = &mut self.0 {
+            *place = Some(flight);
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.0 {
+            Kind::Whole(bytes, flight) => {
+                let frame = bytes
+                    .take()
+                    .filter(|bytes| !bytes.is_empty())
+                    .map(|bytes| Ok(Frame::data(bytes)));
+                *flight = None;
+                Poll::Ready(frame)
+            }
+            Kind::Lines(lines) => lines
+                .poll_next_unpin(cx)
+                .map(|line| line.map(|line| Ok(Frame::data(line)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.0, Kind::Whole(None, _))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Whole(bytes, _) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::Lines(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The server: one request path, in memory and over TCP.
+
+pub(crate) mod answer;
+mod body;
+mod builder;
+mod client;
+mod dispatch;
+mod flight;
+pub(crate) mod query;
+pub(crate) mod route;
+mod settle;
+mod tcp;
+mod watches;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+pub use body::Body;
+pub use builder::ServerBuilder;
+pub use client::{Disconnected, Service};
+pub use settle::{ProbeGuard, SettleError};
+
+use crate::controllers::{self, Enabled};
+use crate::fault::Faults;
+use crate::journal::{self, Journal};
+use crate::state::State;
+use flight::Flights;
+use settle::Probes;
+use watches::Watches;
+
+/// A Kubernetes API server in this process. Clones are handles to one server.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() -> Result<(), kube::Error> {
+/// use controller_apiserver::Server;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::{Api, api::PostParams};
+///
+/// let server = Server::new();
+/// let api = Api::<ConfigMap>::namespaced(server.client(), "default");
+/// let map = serde_json::from_value(serde_json::json!({"metadata": {"name": "a"}})).unwrap();
+/// api.create(&PostParams::default(), &map).await?;
+/// assert_eq!(server.journal().writes().len(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Server {
+    inner: Arc<Inner>,
+}
+
+/// What all handles share.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    state: Mutex<State>,
+    journal: Mutex<journal::Log>,
+    pub(crate) watches: Watches,
+    flights: Flights,
+    faults: Faults,
+    probes: Probes,
+    enabled: Enabled,
+    /// How long the controllers inside take until they look at a change.
+    latency: Duration,
+    /// Tells the controllers' task that there is work.
+    work: Arc<Notify>,
+    controllers_run: AtomicBool,
+}
+
+impl Inner {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self) -> MutexGuard<'_, journal::Log> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the controllers inside look at everything there is, now.
+    fn run_controllers(&self) {
+        controllers::run(&mut self.state(), self.enabled);
+    }
+
+    /// Starts the controllers' task with the first request: there is a runtime then.
+    fn start_controllers(self: &Arc<Self>) {
+        if self.controllers_run.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // The task holds the server only while it works, so that the server can go.
+        let server = Arc::downgrade(self);
+        let work = Arc::clone(&self.work);
+        let latency = self.latency;
+        tokio::spawn(async move {
+            loop {
+                work.notified().await;
+                tokio::time::sleep(latency).await;
+                let Some(server) = server.upgrade() else {
+                    return;
+                };
+                server.run_controllers();
+            }
+        });
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.work.notify_one();
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Server {
+    /// A server for tests: fixed epoch, seed 0.
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A server with other than the usual settings.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+
+    /// The faults of this server.
+    pub fn faults(&self) -> &Faults {
+        &self.inner.faults
+    }
+
+    /// What was asked so far.
+    pub fn journal(&self) -> Journal {
+        Journal(self.inner.log().all())
+    }
+
+    /// The revision of the last write.
+    pub fn revision(&self) -> u64 {
+        self.inner.state().store.revision()
+    }
+
+    /// The server's time.
+    pub fn now(&self) -> jiff::Timestamp {
+        self.inner.state().clock.now()
+    }
+
+    /// Drops the history: to go on from an old revision is 410 from now on.
+    pub fn compact(&self) {
+        self.inner.state().store.compact();
+    }
+
+    /// Ends all watches that are open.
+    pub fn close_watches(&self) {
+        self.inner.watches.close();
+    }
+
+    /// Moves the server's clock, as when somebody sets the time of the machine it runs on.
+    pub fn jump_clock(&self, by: jiff::SignedDuration) {
+        self.inner.state().clock.jump(by);
+    }
+}

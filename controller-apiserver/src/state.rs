@@ -1,0 +1,124 @@
+//! Everything the server knows, behind one lock.
+//!
+//! A request holds the lock from its first look to its commit: requests have a total order, and
+//! sequence numbers, revisions and identifiers are drawn in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::clock::{Clock, Identifiers, seconds};
+use crate::controllers::Work;
+use crate::controllers::definition::{self, Known};
+use crate::registry::{Registry, Resource};
+use crate::storage::{Limits, Store, Stored};
+
+/// The server's state.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) registry: Registry,
+    pub(crate) clock: Clock,
+    pub(crate) ids: Identifiers,
+    /// What the controllers inside have to look at.
+    pub(crate) work: Work,
+    /// What is known of definitions, by name.
+    pub(crate) definitions: BTreeMap<String, Known>,
+    /// The certificate of the server's CA, for pods that would talk to it.
+    pub(crate) ca: String,
+    /// Wakes the watchers of a collection; the value is the revision of its last event.
+    heads: BTreeMap<Arc<str>, watch::Sender<u64>>,
+}
+
+impl State {
+    pub(crate) fn new(clock: Clock, seed: u64, limits: Limits) -> Self {
+        Self {
+            // Revisions below count as compacted, as on a server that has run for a while.
+            store: Store::new(100, limits),
+            registry: Registry::new(),
+            clock,
+            ids: Identifiers::seeded(seed),
+            work: Work::default(),
+            definitions: BTreeMap::new(),
+            ca: String::new(),
+            heads: BTreeMap::new(),
+        }
+    }
+
+    /// The present, as metadata carries it.
+    pub(crate) fn now(&self) -> String {
+        seconds(self.clock.now())
+    }
+
+    pub(crate) fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Arc<Stored>> {
+        self.store
+            .get(&resource.collection, &resource.key(namespace, name))
+            .cloned()
+    }
+
+    /// Commits an object.
+    pub(crate) fn put(&mut self, resource: &Resource, key: &str, object: Value) -> Arc<Stored> {
+        let stamp = resource.custom.as_ref().map_or(0, |custom| custom.stamp);
+        self.put_at(&resource.collection, key, object, stamp)
+    }
+
+    /// Commits an object of a collection.
+    pub(crate) fn put_at(&mut self, collection: &str, key: &str, object: Value, stamp: u64) -> Arc<Stored> {
+        let previous = self.store.get(collection, key).cloned();
+        let stored = self.store.put(collection, key, object, stamp);
+        self.work
+            .changed(collection, key, previous.as_deref(), Some(&stored));
+        self.wake(collection);
+        if collection == definition::COLLECTION {
+            definition::observe(self, key);
+        }
+        stored
+    }
+
+    /// Commits a removal.
+    pub(crate) fn remove(&mut self, collection: &str, key: &str) -> Option<Arc<Stored>> {
+        let last = self.store.remove(collection, key)?;
+        self.work.changed(collection, key, Some(&last), None);
+        self.wake(collection);
+        if collection == definition::COLLECTION {
+            definition::observe(self, key);
+        }
+        Some(last)
+    }
+
+    /// Serves what a definition says; watches of the former resources look again.
+    pub(crate) fn define(&mut self, definition: &str, resources: Vec<Resource>) {
+        self.registry.define(definition, resources);
+        self.wake_definition(definition);
+    }
+
+    /// Stops serving what a definition said.
+    pub(crate) fn undefine(&mut self, definition: &str) {
+        self.registry.undefine(definition);
+        self.wake_definition(definition);
+    }
+
+    fn wake_definition(&mut self, definition: &str) {
+        if let Some((plural, group)) = definition.split_once('.') {
+            self.wake(&format!("{group}/{plural}"));
+        }
+    }
+
+    fn wake(&mut self, collection: &str) {
+        let revision = self.store.revision();
+        if let Some(head) = self.heads.get(collection) {
+            head.send_replace(revision);
+        }
+    }
+
+    /// A signal that fires when the collection changes.
+    pub(crate) fn subscribe(&mut self, collection: &Arc<str>) -> watch::Receiver<u64> {
+        let revision = self.store.revision();
+        self.heads
+            .entry(Arc::clone(collection))
+            .or_insert_with(|| watch::Sender::new(revision))
+            .subscribe()
+    }
+}

@@ -1,0 +1,151 @@
+//! The bounded log of events.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+use super::{Compacted, Stored};
+
+/// How an object changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It was not there before.
+    Added,
+    /// It was there before.
+    Modified,
+    /// It is there no more.
+    Deleted,
+}
+
+/// One write.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) key: Arc<str>,
+    pub(crate) change: Change,
+    /// The new state; after a deletion the last state, at the deletion's revision.
+    pub(crate) object: Arc<Stored>,
+    /// The state before.
+    pub(crate) previous: Option<Arc<Stored>>,
+    /// The state before at this event's revision, for watchers whose selection it left.
+    departed: OnceLock<Arc<Stored>>,
+}
+
+impl Event {
+    pub(super) fn new(
+        key: Arc<str>,
+        change: Change,
+        object: Arc<Stored>,
+        previous: Option<Arc<Stored>>,
+    ) -> Self {
+        debug_assert_eq!(previous.is_none(), change == Change::Added);
+        Self {
+            key,
+            change,
+            object,
+            previous,
+            departed: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.object.revision
+    }
+
+    /// What a watcher sees when an object leaves its selection: the old object, the new revision.
+    pub(crate) fn departed(&self) -> Arc<Stored> {
+        let previous = self.previous.as_ref().unwrap_or(&self.object);
+        Arc::clone(
+            self.departed
+                .get_or_init(|| Arc::new(previous.at(self.revision()))),
+        )
+    }
+}
+
+/// How much of the past is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Events, over all collections.
+    pub(crate) events: usize,
+    /// Bytes of their objects.
+    pub(crate) bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            events: 100_000,
+            bytes: 256 << 20,
+        }
+    }
+}
+
+/// The events of all collections, the oldest dropped first.
+#[derive(Debug)]
+pub(super) struct Log {
+    /// Revisions up to this one are not in the log.
+    compacted: u64,
+    /// By collection; revisions rise, all are above `compacted`.
+    events: BTreeMap<Arc<str>, VecDeque<Arc<Event>>>,
+    /// The collections of all events, oldest first: what to drop next.
+    order: VecDeque<Arc<str>>,
+    bytes: usize,
+    limits: Limits,
+}
+
+impl Log {
+    pub(super) fn new(compacted: u64, limits: Limits) -> Self {
+        Self {
+            compacted,
+            events: BTreeMap::new(),
+            order: VecDeque::new(),
+            bytes: 0,
+            limits,
+        }
+    }
+
+    pub(super) fn push(&mut self, collection: &Arc<str>, event: Event) {
+        debug_assert!(event.revision() > self.compacted);
+        self.bytes += event.object.body.len();
+        self.order.push_back(Arc::clone(collection));
+        self.events
+            .entry(Arc::clone(collection))
+            .or_default()
+            .push_back(Arc::new(event));
+        while self.order.len() > self.limits.events || self.bytes > self.limits.bytes {
+            self.drop_oldest();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some(collection) = self.order.pop_front() else {
+            return;
+        };
+        if let Some(event) = self.events.get_mut(&collection).and_then(VecDeque::pop_front) {
+            debug_assert!(event.revision() > self.compacted);
+            self.bytes -= event.object.body.len();
+            self.compacted = event.revision();
+        }
+    }
+
+    pub(super) fn after(
+        &self,
+        collection: &str,
+        revision: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>> + ExactSizeIterator, Compacted> {
+        if revision < self.compacted {
+            return Err(Compacted {
+                oldest: self.compacted,
+            });
+        }
+        static NONE: VecDeque<Arc<Event>> = VecDeque::new();
+        let events = self.events.get(collection).unwrap_or(&NONE);
+        let from = events.partition_point(|event| event.revision() <= revision);
+        Ok(events.range(from..))
+    }
+
+    pub(super) fn clear(&mut self, revision: u64) {
+        self.events.clear();
+        self.order.clear();
+        self.bytes = 0;
+        self.compacted = revision;
+    }
+}

@@ -1,0 +1,317 @@
+//! The stream of a watch.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::frame::{self, Frames};
+use super::{Opening, Start};
+use crate::codec::accept::Accept;
+use crate::fault::StreamFault;
+use crate::registry::Resource;
+use crate::server::Inner;
+use crate::state::State;
+use crate::status::ApiError;
+use crate::storage::Event;
+
+/// How many events are taken from the log at once.
+const BATCH: usize = 256;
+
+/// How often a quiet watch tells its revision.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+
+/// How long a watch without `timeoutSeconds` stays open, as on a real server (there it is 30 to 60
+/// minutes, by chance).
+const LONGEST: Duration = Duration::from_secs(45 * 60);
+
+/// How long a streaming list waits for a revision that is not there yet.
+pub(crate) const REVISION_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How far a watch has come; shared with those who ask whether the server is at rest.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// What is watched, for people.
+    pub(crate) what: String,
+    pub(crate) collection: Arc<str>,
+    /// Every event up to this revision was handed out, or is in hand.
+    pub(crate) cursor: AtomicU64,
+    /// Lines in hand that were not read yet.
+    pub(crate) in_hand: AtomicUsize,
+    /// A fault holds the stream: it will not move by itself.
+    pub(crate) held: AtomicBool,
+}
+
+/// A running watch.
+pub(crate) struct WatchStream {
+    server: Arc<Inner>,
+    id: u64,
+    resource: Arc<Resource>,
+    prefix: String,
+    opening: Opening,
+    frames: Frames,
+    progress: Arc<Progress>,
+    head: watch::Receiver<u64>,
+    /// Closes all watches of the server when it changes.
+    closed: watch::Receiver<u64>,
+    opened: Instant,
+    deadline: Instant,
+    bookmark_due: Instant,
+    lines: VecDeque<Bytes>,
+    /// What is still to be sent before the events; `None` when that is done.
+    initial: Option<Start>,
+    /// After the lines in hand the stream ends.
+    ending: bool,
+    fault: StreamFault,
+}
+
+impl fmt::Debug for WatchStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchStream")
+            .field("progress", &self.progress)
+            .finish_non_exhaustive()
+    }
+}
+
+impl WatchStream {
+    /// Opens a watch; from here on it misses nothing.
+    pub(crate) fn open(
+        server: &Arc<Inner>,
+        state: &mut State,
+        resource: &Arc<Resource>,
+        namespace: &str,
+        accept: Accept,
+        opening: Opening,
+        fault: StreamFault,
+    ) -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tokio's clock is the one that tests can pause"
+        )]
+        let now = Instant::now();
+        let cursor = match opening.start {
+            Start::Present { .. } => state.store.revision(),
+            Start::After(revision) => revision,
+        };
+        let progress = Arc::new(Progress {
+            what: format!(
+                "watch of {} in {}",
+                resource.named(),
+                if namespace.is_empty() {
+                    "all namespaces"
+                } else {
+                    namespace
+                }
+            ),
+            collection: Arc::clone(&resource.collection),
+            cursor: AtomicU64::new(cursor),
+            in_hand: AtomicUsize::new(0),
+            held: AtomicBool::new(false),
+        });
+        Self {
+            id: server.watches.add(Arc::clone(&progress)),
+            server: Arc::clone(server),
+            prefix: resource.prefix(namespace),
+            head: state.subscribe(&resource.collection),
+            closed: server.watches.closed(),
+            opened: now,
+            deadline: now + opening.timeout.unwrap_or(LONGEST),
+            bookmark_due: now + BOOKMARK_EVERY,
+            resource: Arc::clone(resource),
+            frames: Frames {
+                accept,
+                columns_sent: false,
+            },
+            progress,
+            lines: VecDeque::new(),
+            initial: Some(opening.start),
+            ending: false,
+            opening,
+            fault,
+        }
+    }
+
+    /// The next line; `None` when the stream ends.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        if self.fault.silent {
+            return self.hold().await;
+        }
+        loop {
+            if let Some(line) = self.lines.pop_front() {
+                self.progress.in_hand.store(self.lines.len(), Ordering::Relaxed);
+                if let Some(delay) = self.fault.delay {
+                    tokio::time::sleep(delay).await;
+                }
+                return self.tampered(line);
+            }
+            if self.ending {
+                return None;
+            }
+            self.fill();
+            self.progress.in_hand.store(self.lines.len(), Ordering::Relaxed);
+            if self.lines.is_empty() && !self.ending {
+                self.rest().await;
+            }
+        }
+    }
+
+    /// What a fault makes of a line.
+    fn tampered(&mut self, line: Bytes) -> Option<Bytes> {
+        let (line, ends) = self.fault.tamper(line)?;
+        if ends {
+            self.lines.clear();
+            self.ending = true;
+        }
+        Some(line)
+    }
+
+    /// A silent stream: open, and nothing comes, not even its end.
+    async fn hold(&mut self) -> Option<Bytes> {
+        self.progress.held.store(true, Ordering::Relaxed);
+        let _ = self.closed.changed().await;
+        None
+    }
+
+    /// Waits until there is something to look at.
+    async fn rest(&mut self) {
+        let quiet_until = if self.opening.bookmarks && !self.fault.no_bookmarks {
+            self.bookmark_due.min(self.deadline)
+        } else {
+            self.deadline
+        };
+        tokio::select! {
+            biased;
+            _ = self.closed.changed() => self.ending = true,
+            changed = self.head.changed() => self.ending |= changed.is_err(),
+            () = tokio::time::sleep_until(quiet_until) => self.on_time(),
+        }
+    }
+
+    fn on_time(&mut self) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tokio's clock is the one that tests can pause"
+        )]
+        let now = Instant::now();
+        if now >= self.deadline && !self.fault.no_timeout {
+            self.ending = true;
+            return;
+        }
+        if now >= self.deadline {
+            self.deadline = now + LONGEST;
+        }
+        if now >= self.bookmark_due {
+            self.bookmark_due = now + BOOKMARK_EVERY;
+            if self.opening.bookmarks && !self.fault.no_bookmarks && self.initial.is_none() {
+                let revision = self.server.state().store.revision();
+                let line = self.frames.bookmark(&self.resource, revision, false);
+                self.lines.push_back(line);
+            }
+        }
+    }
+
+    /// Takes what is new from the store.
+    fn fill(&mut self) {
+        let server = Arc::clone(&self.server);
+        let mut state = server.state();
+        match self.initial.take() {
+            Some(Start::Present { at_least }) if at_least > state.store.revision() => {
+                self.initial = Some(Start::Present { at_least });
+                self.wait_for_revision(&state, at_least);
+            }
+            Some(Start::Present { .. }) => self.initial_events(&state),
+            Some(Start::After(revision)) if !state.store.remembers(revision) => {
+                self.fail(&ApiError::expired(format!(
+                    "too old resource version: {revision} ({})",
+                    state.store.revision()
+                )));
+            }
+            Some(Start::After(_)) | None => self.events(&mut state),
+        }
+    }
+
+    /// The revision asked for is in the future: the watch waits, but not for long.
+    fn wait_for_revision(&mut self, state: &State, asked: u64) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tokio's clock is the one that tests can pause"
+        )]
+        let now = Instant::now();
+        let patience = self.opened + REVISION_PATIENCE;
+        if now >= patience || now >= self.deadline {
+            self.fail(&ApiError::too_large_revision(asked, state.store.revision()));
+        } else {
+            self.bookmark_due = self.bookmark_due.min(patience);
+            self.deadline = self.deadline.max(patience);
+        }
+    }
+
+    fn fail(&mut self, why: &ApiError) {
+        self.lines.push_back(frame::error(why));
+        self.initial = None;
+        self.ending = true;
+    }
+
+    fn initial_events(&mut self, state: &State) {
+        let revision = state.store.revision();
+        let collection = &self.resource.collection;
+        for (key, object) in state.store.scan(collection, &self.prefix) {
+            if self.opening.selection.matches(key, object) {
+                self.lines
+                    .push_back(self.frames.object("ADDED", &self.resource, object));
+            }
+        }
+        if self.opening.marks_initial_end && !self.fault.no_bookmarks {
+            self.lines
+                .push_back(self.frames.bookmark(&self.resource, revision, true));
+        }
+        self.progress.cursor.store(revision, Ordering::Relaxed);
+    }
+
+    fn events(&mut self, state: &mut State) {
+        self.head.borrow_and_update();
+        let cursor = self.progress.cursor.load(Ordering::Relaxed);
+        let Ok(events) = state.store.events(&self.resource.collection, cursor) else {
+            // Too far behind: what was missed is no longer known.
+            self.ending = true;
+            return;
+        };
+        let events: Vec<Arc<Event>> = events.take(BATCH).cloned().collect();
+        for event in &events {
+            let line = event
+                .key
+                .starts_with(&self.prefix)
+                .then(|| self.frames.event(&self.resource, &self.opening.selection, event))
+                .flatten();
+            self.lines.extend(line);
+            self.progress.cursor.store(event.revision(), Ordering::Relaxed);
+        }
+        if events.is_empty() {
+            // A quiet watch keeps up with the server, so that a compacted log does not end it.
+            let revision = state.store.revision().max(cursor);
+            self.progress.cursor.store(revision, Ordering::Relaxed);
+            self.ending |= !self.is_served(state);
+        }
+    }
+
+    /// The resource is still the one that was asked for; a changed definition ends its watches.
+    fn is_served(&self, state: &State) -> bool {
+        let stamp = |resource: &Resource| resource.custom.as_ref().map(|custom| custom.stamp);
+        let resource = &self.resource;
+        state
+            .registry
+            .get(&resource.group, &resource.version, &resource.plural)
+            .is_some_and(|served| stamp(served) == stamp(resource))
+    }
+}
+
+impl Drop for WatchStream {
+    fn drop(&mut self) {
+        self.server.watches.remove(self.id);
+    }
+}

@@ -1,0 +1,183 @@
+//! PATCH: which format, on which object, and what of it was not understood.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::decode::{Expected, shape};
+use super::options::{FieldValidation, WriteOptions};
+use crate::call::{Answer, Session};
+use crate::codec::body::{self, Format};
+use crate::object::{meta_mut, meta_str};
+use crate::patch::{PatchError, json, merge};
+use crate::status::{ApiError, Cause, Named};
+use crate::storage::Stored;
+use crate::view;
+
+/// The patch formats, by media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PatchType {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+impl PatchType {
+    /// The format of a request; a patch without one is refused.
+    pub(super) fn of(content_type: Option<&str>, custom: bool) -> Result<Self, ApiError> {
+        let media = content_type
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
+        match media {
+            "application/json-patch+json" => Ok(Self::Json),
+            "application/merge-patch+json" => Ok(Self::Merge),
+            "application/strategic-merge-patch+json" if !custom => Ok(Self::Strategic),
+            "application/apply-patch+yaml" | "application/apply-patch+cbor" => Ok(Self::Apply),
+            _ => Err(ApiError::unsupported_media_type(if custom {
+                "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+            } else {
+                "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
+            })),
+        }
+    }
+}
+
+impl From<PatchError> for ApiError {
+    fn from(error: PatchError) -> Self {
+        if let PatchError::Rejected(_) = error {
+            return Self::unprocessable(error.message());
+        }
+        Self::new(error.code(), error.reason(), error.message())
+    }
+}
+
+/// A patched object before it is decoded.
+pub(super) struct Patched {
+    pub(super) object: Value,
+    /// What is wrong with the patch itself: duplicate fields, unknown members.
+    pub(super) complaints: Vec<String>,
+}
+
+impl Session<'_> {
+    /// PATCH on an object or its status.
+    pub(crate) fn patch(&mut self) -> Result<Answer, ApiError> {
+        let resource = self.resource();
+        let format = PatchType::of(self.call.content_type.as_deref(), resource.is_custom())?;
+        let options = WriteOptions::of(self.call, format == PatchType::Apply)?;
+        if format == PatchType::Apply {
+            return self.apply(&options);
+        }
+        let Some(existing) = self.existing() else {
+            return Err(ApiError::not_found(&resource.named(), &self.call.target.name));
+        };
+        let current = view::value(resource, &existing);
+        let patched = self.patched(format, &current, &Expected::of(resource))?;
+        self.finish_patch(&existing, patched, &options)
+    }
+
+    /// Applies the request's patch to an object.
+    pub(super) fn patched(
+        &self,
+        format: PatchType,
+        current: &Value,
+        expected: &Expected,
+    ) -> Result<Patched, ApiError> {
+        let body = body::parse(&self.call.body, Format::Json)
+            .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+        let mut complaints: Vec<String> = body
+            .duplicates
+            .iter()
+            .map(|path| format!("duplicate field {path:?}"))
+            .collect();
+        let object = match format {
+            PatchType::Json => {
+                complaints.extend(
+                    json::unknown_fields(&body.value)
+                        .iter()
+                        .map(|path| format!("unknown field {path:?}")),
+                );
+                json::apply(current, &body.value)?
+            }
+            PatchType::Merge => {
+                let mut object = current.clone();
+                merge::apply(&mut object, &body.value)?;
+                object
+            }
+            PatchType::Strategic => strategic(current, &body.value, expected)?,
+            PatchType::Apply => return Err(ApiError::not_supported("an apply patch here")),
+        };
+        Ok(Patched { object, complaints })
+    }
+
+    fn finish_patch(
+        &mut self,
+        existing: &Arc<Stored>,
+        patched: Patched,
+        options: &WriteOptions,
+    ) -> Result<Answer, ApiError> {
+        let resource = self.resource();
+        let expected = Expected::of(resource);
+        let patch_text = patched.object.to_string();
+        let mut object = patched.object;
+        check_identity(&object, &expected)?;
+        view::name(resource, &mut object);
+        self.check_patched_name(&object)?;
+        let decoded = shape(resource, object).map_err(|why| {
+            let cause = Cause::invalid("patch", &patch_text.as_str().into(), &why);
+            ApiError::invalid(&Named::new("", ""), "", vec![cause])
+        })?;
+        let mut complaints = patched.complaints;
+        complaints.extend(decoded.complaints);
+        if options.validation == FieldValidation::Strict && !complaints.is_empty() {
+            let detail = format!("strict decoding error: {}", complaints.join(", "));
+            let cause = Cause::invalid("patch", &patch_text.into(), &detail);
+            return Err(ApiError::invalid(&Named::new("", ""), "", vec![cause]));
+        }
+        self.complain(options, complaints);
+        let mut object = decoded.object;
+        keep_revision(&mut object);
+        self.replace(existing, object, options)
+    }
+
+    /// A patch cannot rename or move its object.
+    fn check_patched_name(&self, object: &Value) -> Result<(), ApiError> {
+        let name = meta_str(object, "name");
+        if name != self.call.target.name {
+            return self.check_name(object);
+        }
+        self.check_namespace(object)
+    }
+}
+
+/// A patch cannot make another kind of its object.
+fn check_identity(object: &Value, expected: &Expected) -> Result<(), ApiError> {
+    let same = object["kind"] == expected.kind.as_str() && object["apiVersion"] == expected.api_version();
+    if same {
+        return Ok(());
+    }
+    let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+    Err(ApiError::bad_request(format!(
+        "{} in version {:?} cannot be handled as a {}: converting to {}.{}",
+        text("kind"),
+        text("apiVersion"),
+        expected.kind,
+        expected.api_version(),
+        expected.kind
+    )))
+}
+
+/// A revision of 0 is none.
+fn keep_revision(object: &mut Value) {
+    let metadata = meta_mut(object);
+    if metadata.get("resourceVersion").is_some_and(|v| v == "0") {
+        metadata.remove("resourceVersion");
+    }
+}
+
+fn strategic(_current: &Value, _patch: &Value, _expected: &Expected) -> Result<Value, ApiError> {
+    Err(ApiError::not_supported("strategic merge patches"))
+}
