@@ -66,7 +66,6 @@ impl Action {
         Self(Next::GiveUp)
     }
 
-    #[allow(dead_code)]
     pub(crate) fn into_next(self) -> Next {
         self.0
     }

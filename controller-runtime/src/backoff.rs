@@ -80,13 +80,27 @@ impl Backoff {
     }
 
     /// The wait after the first failure, without its random part.
-    #[allow(dead_code)]
     pub(crate) fn first(&self) -> Duration {
         self.initial.min(self.max)
     }
 }
 
 /// An error policy: try again by the controller's own [`Backoff`], counted for each object.
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// # use futures::StreamExt;
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// use controller_runtime::{Action, Controller, backoff};
+///
+/// # async fn reconcile(_: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, kube::Error> { Ok(Action::await_change()) }
+/// # async fn example(client: kube::Client) {
+/// Controller::new(kube::Api::<ConfigMap>::all(client), Default::default())
+///     .run(reconcile, backoff(), Arc::new(()))
+///     .for_each(|_| async {})
+///     .await;
+/// # }
+/// ```
 pub fn backoff<K, E, C>() -> impl Fn(Arc<K>, &E, Arc<C>) -> Action {
     |_, _, _| Action::retry()
 }

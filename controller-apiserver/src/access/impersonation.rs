@@ -8,6 +8,7 @@
 use super::user::{
     ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, service_account_groups, split_service_account,
 };
+use super::validate::is_subdomain;
 use super::{Attributes, Denial, Policy, ResourceTarget, User};
 use http::HeaderMap;
 
@@ -203,15 +204,7 @@ impl Mode {
 
 fn node_name(user: &str) -> Option<&str> {
     let name = user.strip_prefix("system:node:")?;
-    let valid = name.split('.').all(|label| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    });
-    (valid && name.len() <= 253).then_some(name)
+    is_subdomain(name).then_some(name)
 }
 
 struct Attempt<'a> {

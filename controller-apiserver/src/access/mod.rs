@@ -13,13 +13,16 @@ mod authenticate;
 mod certificate;
 mod defaults;
 mod escalation;
+mod guard;
 mod impersonation;
+mod owner_references;
 mod policy;
 mod review;
 mod rule;
 mod service_account;
 mod tokens;
 mod user;
+mod validate;
 
 pub use aggregate::aggregated;
 pub use attributes::{Attributes, Denial, ResourceTarget, Target};
@@ -28,7 +31,9 @@ pub use certificate::subject;
 pub(crate) use certificate::{COMMON_NAME, ORGANIZATION};
 pub use defaults::{default_objects, rule_value};
 pub use escalation::{Escalation, PolicyWrite};
+pub use guard::{Guard, Peer, Refusal};
 pub use impersonation::{impersonate, requested};
+pub use owner_references::{Mapping, OwnedWrite};
 pub use policy::{Decision, Grant, Policy, RoleRef, Subject};
 pub use review::{
     ReviewError, local_subject_access_review, self_subject_access_review, self_subject_review,
@@ -38,6 +43,7 @@ pub use rule::{Rule, missing};
 pub use service_account::{BoundTo, Claims, ISSUER, Identity, Signer, TokenRequest};
 pub use tokens::{TokenFileError, Tokens};
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
+pub use validate::{set_policy_defaults, validate_policy};
 
 /// The API group of roles and bindings.
 pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";

@@ -104,6 +104,24 @@ impl Policy {
         }
     }
 
+    /// Takes an object out, by the plural name of its kind.
+    pub fn remove(&mut self, resource: &str, namespace: &str, name: &str) {
+        match resource {
+            "roles" | "clusterroles" => {
+                self.roles.remove(&(namespace.to_owned(), name.to_owned()));
+            }
+            "rolebindings" | "clusterrolebindings" => {
+                if let Some(bindings) = self.bindings.get_mut(namespace) {
+                    bindings.remove(name);
+                    if bindings.is_empty() {
+                        self.bindings.remove(namespace);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Whether `user` may do what `attributes` say.
     pub fn authorize(&self, user: &User, attributes: &Attributes) -> Decision<'_> {
         if user.is_master() {

@@ -2,9 +2,12 @@
 //!
 //! Pure functions over JSON values: no I/O and no clock; work and depth are bounded for any input.
 
+pub mod apply;
 pub mod error;
+mod fields;
 pub mod json;
 pub mod merge;
+pub mod strategic;
 pub mod typed;
 
 pub use error::PatchError;

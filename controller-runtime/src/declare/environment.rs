@@ -5,8 +5,13 @@ use std::{fmt, sync::Arc};
 use futures::future::{BoxFuture, FutureExt, Shared};
 use kube::Client;
 
-use super::Declaration;
-use crate::runner::Observer;
+use super::{Declaration, Watched};
+use crate::{
+    manager::Informers,
+    object::Object,
+    runner::Observer,
+    watch::{Informer, Pruning},
+};
 
 /// An error of a kind that only the user knows.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -46,8 +51,12 @@ pub struct Environment {
     pub client: Client,
     /// The namespaces that are watched: the deployer's choice.
     pub namespaces: Namespaces,
+    /// The informers that controllers share.
+    pub informers: Informers,
     /// Hears what the controller does.
     pub observer: Arc<dyn Observer>,
+    /// Resolves when this process may reconcile: at once, or when it leads. Caches fill before that.
+    pub leading: Shared<BoxFuture<'static, ()>>,
     /// Resolves at the first signal: nothing new is started, running reconciles finish.
     pub shutdown: Shared<BoxFuture<'static, ()>>,
 }
@@ -58,9 +67,22 @@ impl Environment {
         Self {
             client,
             namespaces: Namespaces::All,
+            informers: Informers::new(),
             observer: Arc::new(Vec::new()),
+            leading: std::future::ready(()).boxed().shared(),
             shutdown: std::future::pending().boxed().shared(),
         }
+    }
+
+    /// The informer of what is watched, shared with the other controllers of this environment.
+    pub fn informer<T: Object>(
+        &self,
+        watched: &Watched,
+        dyntype: &T::DynamicType,
+        pruning: Pruning,
+    ) -> Informer<T> {
+        self.informers
+            .informer(&self.client, &self.namespaces, watched, dyntype, pruning)
     }
 
     /// Watches only these namespaces.
@@ -74,6 +96,13 @@ impl Environment {
     #[must_use]
     pub fn observe_with(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = observer;
+        self
+    }
+
+    /// Reconciles nothing before `leading` resolves.
+    #[must_use]
+    pub fn hold_until(mut self, leading: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.leading = leading.boxed().shared();
         self
     }
 

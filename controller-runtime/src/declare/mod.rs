@@ -6,13 +6,18 @@
 //! Nothing here does I/O. [`Runnable`] is how an operator takes a controller of any type.
 
 mod environment;
+mod graph;
+mod needs;
 mod options;
+pub mod rbac;
 mod relation;
 mod watched;
 
 use serde::Serialize;
 
 pub use environment::{BoxError, Environment, Namespaces, Runnable};
+pub use graph::graph;
+pub use needs::Need;
 pub use options::{BackoffDeclaration, ConfigDeclaration};
 pub use relation::{RelationDeclaration, RelationKind};
 pub use watched::{Scope, Watched};

@@ -38,6 +38,7 @@ pub struct Board {
 struct State {
     phase: Phase,
     controllers: BTreeMap<String, ControllerState>,
+    missing_rights: Vec<String>,
 }
 
 /// What is known of one controller.
@@ -76,6 +77,7 @@ impl Board {
             state: Arc::new(Mutex::new(State {
                 phase: Phase::Running,
                 controllers: BTreeMap::new(),
+                missing_rights: Vec::new(),
             })),
             feed: Feed::new(),
         };
@@ -107,6 +109,14 @@ impl Board {
             ended: None,
         };
         self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
+    }
+
+    /// These rights are missing now.
+    pub(crate) fn missing_rights(&self, missing: &[String]) {
+        self.change(|state| state.missing_rights = missing.to_vec());
+        self.tell(Happening::MissingRights {
+            missing: missing.to_vec(),
+        });
     }
 
     /// A controller has ended though nobody asked it to.
@@ -159,6 +169,7 @@ impl Board {
                 .iter()
                 .map(|(name, controller)| controller.status(name, now))
                 .collect(),
+            missing_rights: state.missing_rights.clone(),
         };
         status.ready = readiness::judge(&status).is_ready();
         status

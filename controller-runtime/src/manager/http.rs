@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz`, `/status`, `/status/events` over HTTP.
+//! `/livez`, `/readyz`, `/metrics`, `/status`, `/status/events` over HTTP.
 //!
 //! Bound before anything else, so that a probe never meets a closed port. Nothing here asks the API server. Liveness is the
 //! answer itself: a process whose runtime no longer turns does not give one.
@@ -18,6 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::Semaphore};
 
 use super::Board;
+use crate::metrics::{CONTENT_TYPE, Metrics};
 
 /// More clients than this wait for a place: probes and a few people need no more.
 const CONNECTIONS: usize = 64;
@@ -31,6 +32,7 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub struct StatusServer {
     listener: TcpListener,
     board: Board,
+    metrics: Metrics,
 }
 
 impl StatusServer {
@@ -38,9 +40,13 @@ impl StatusServer {
     ///
     /// # Errors
     /// When the address cannot be bound.
-    pub async fn bind(address: SocketAddr, board: Board) -> io::Result<Self> {
+    pub async fn bind(address: SocketAddr, board: Board, metrics: Metrics) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
-        Ok(Self { listener, board })
+        Ok(Self {
+            listener,
+            board,
+            metrics,
+        })
     }
 
     /// Where it listens.
@@ -67,11 +73,11 @@ impl StatusServer {
                     continue;
                 }
             };
-            let board = self.board.clone();
+            let (board, metrics) = (self.board.clone(), self.metrics.clone());
             tokio::spawn(async move {
                 let _place = place;
                 let service = service_fn(move |request: Request<Incoming>| {
-                    let answer = answer(&board, request.method(), request.uri().path());
+                    let answer = answer(&board, &metrics, request.method(), request.uri().path());
                     async { Ok::<_, Infallible>(answer) }
                 });
                 let connection = http1::Builder::new()
@@ -85,7 +91,7 @@ impl StatusServer {
     }
 }
 
-fn answer(board: &Board, method: &Method, path: &str) -> Response<Body> {
+fn answer(board: &Board, metrics: &Metrics, method: &Method, path: &str) -> Response<Body> {
     if method != Method::GET && method != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n");
     }
@@ -100,11 +106,12 @@ fn answer(board: &Board, method: &Method, path: &str) -> Response<Body> {
             };
             text(code, readiness.to_string())
         }
+        "/metrics" => respond(StatusCode::OK, CONTENT_TYPE, full(metrics.encode())),
         "/status" => json(board),
         "/status/events" => events(board),
         _ => text(
             StatusCode::NOT_FOUND,
-            "here are /livez, /readyz, /status and /status/events\n",
+            "here are /livez, /readyz, /metrics, /status and /status/events\n",
         ),
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! - [`Board`] holds the state: each controller, each source, each live object.
 //! - [`Readiness`] judges it.
+//! - [`Informers`] lets controllers share their watches.
 //! - [`StatusServer`] tells it over HTTP.
 //!
-//! Nothing here asks the API server, so that the answers stay true when it is away.
+//! No answer here asks the API server, so that the answers stay true when it is away.
 
+pub(crate) mod access;
 mod board;
 mod feed;
 #[cfg(feature = "probes")]
 mod http;
+mod informers;
 mod observe;
 mod readiness;
 mod status;
@@ -19,6 +22,7 @@ mod tests;
 pub use board::Board;
 #[cfg(feature = "probes")]
 pub use http::StatusServer;
+pub use informers::Informers;
 pub use readiness::Readiness;
 pub use status::{
     ControllerStatus, Happening, ObjectId, ObjectStatus, OperatorStatus, Phase, QueueStatus, RunReport,

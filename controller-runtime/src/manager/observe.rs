@@ -63,18 +63,19 @@ impl Board {
         };
         let before = self.with(controller, |state| state.replace_source(&source, new.clone()));
         let controller = controller.to_owned();
+        let Some(before) = before.filter(|before| *before != new) else {
+            return;
+        };
         match (before, new) {
-            (None, _) => {}
-            (Some(before), new) if before == new => {}
-            (Some(_), SourceState::Failing { message }) => self.tell(Happening::SourceFailing {
+            (_, SourceState::Failing { message }) => self.tell(Happening::SourceFailing {
                 controller,
                 source,
                 message,
             }),
-            (Some(SourceState::Failing { .. }), _) => {
+            (SourceState::Failing { .. }, _) => {
                 self.tell(Happening::SourceRecovered { controller, source });
             }
-            (Some(_), _) => {}
+            (SourceState::Listing | SourceState::Watching, _) => {}
         }
     }
 

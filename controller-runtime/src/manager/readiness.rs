@@ -40,6 +40,7 @@ impl fmt::Display for Readiness {
 }
 
 pub(super) fn judge(status: &OperatorStatus) -> Readiness {
+    let rights = status.missing_rights.iter().cloned();
     let red: Vec<_> = match status.phase {
         Phase::Running => status.controllers.iter().flat_map(blockers).collect(),
         Phase::Stopping => std::iter::once("stopping".to_owned())
@@ -47,7 +48,7 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
             .collect(),
     };
     if !red.is_empty() {
-        return Readiness::NotReady(red);
+        return Readiness::NotReady(red.into_iter().chain(rights).collect());
     }
     let amiss: Vec<_> = status
         .controllers
@@ -58,6 +59,7 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
                 .iter()
                 .filter_map(|source| trouble(&controller.name, source))
         })
+        .chain(rights)
         .collect();
     if amiss.is_empty() {
         Readiness::Ready

@@ -21,6 +21,8 @@ pub struct OperatorStatus {
     pub ready: bool,
     /// Its controllers, by name.
     pub controllers: Vec<ControllerStatus>,
+    /// Rights that it needs and does not have, such as `owns ConfigMap: missing "watch" configmaps`.
+    pub missing_rights: Vec<String>,
 }
 
 /// The life of an operator.
@@ -216,6 +218,11 @@ pub enum Happening {
         controller: String,
         /// Which watch.
         source: SourceId,
+    },
+    /// The rights that are missing have changed; none are when the list is empty.
+    MissingRights {
+        /// Each with what needs it.
+        missing: Vec<String>,
     },
     /// A mapper panicked; nothing was woken by that change.
     MapperPanicked {

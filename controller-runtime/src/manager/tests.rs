@@ -151,11 +151,16 @@ mod endpoint {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
     use super::*;
+    use crate::metrics::Metrics;
 
     async fn started(board: Board) -> std::net::SocketAddr {
-        let server = StatusServer::bind(([127, 0, 0, 1], 0).into(), board)
-            .await
-            .unwrap();
+        let server = StatusServer::bind(
+            ([127, 0, 0, 1], 0).into(),
+            board,
+            Metrics::new("operator", "1.0.0"),
+        )
+        .await
+        .unwrap();
         let address = server.address().unwrap();
         tokio::spawn(server.serve());
         address
@@ -187,6 +192,22 @@ mod endpoint {
         assert!(ready.starts_with("HTTP/1.1 503"), "{ready}");
         assert!(ready.contains("document: Secret is not in sync"), "{ready}");
         assert!(get(address, "/nothing").await.starts_with("HTTP/1.1 404"));
+    }
+
+    #[tokio::test]
+    async fn metrics_are_served_in_their_own_format() {
+        let address = started(board()).await;
+        let answer = get(address, "/metrics").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(
+            answer.contains("content-type: application/openmetrics-text; version=1.0.0"),
+            "{answer}"
+        );
+        assert!(
+            answer.contains(r#"controller_runtime_build_info{operator="operator",version="1.0.0""#),
+            "{answer}"
+        );
+        assert!(answer.ends_with("# EOF\n"), "{answer}");
     }
 
     #[tokio::test]

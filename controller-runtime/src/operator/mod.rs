@@ -20,6 +20,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod client;
 mod crds;
 mod error;
 mod run;
@@ -44,6 +45,7 @@ use crate::declare::{Declaration, Runnable};
 #[must_use = "an operator does nothing until `main` or `run`"]
 pub struct Operator {
     name: String,
+    version: String,
     crds: Vec<CustomResourceDefinition>,
     controllers: Vec<Box<dyn Runnable>>,
 }
@@ -53,9 +55,16 @@ impl Operator {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            version: "unknown".to_owned(),
             crds: Vec::new(),
             controllers: Vec::new(),
         }
+    }
+
+    /// The version of the program, for metrics; usually `env!("CARGO_PKG_VERSION")`.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
     }
 
     /// The operator brings this kind: `crds` prints it.

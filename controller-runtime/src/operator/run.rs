@@ -3,13 +3,16 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use futures::FutureExt;
-use kube::Client;
+use kube::{Client, Config, client::retry::RetryPolicy};
 use tokio::task::JoinSet;
 
-use super::{Operator, OperatorError, Stop};
+use super::{Operator, OperatorError, Stop, client};
 use crate::{
-    declare::{Environment, Namespaces, Runnable},
-    manager::Board,
+    declare::{BoxError, Environment, Namespaces, Runnable},
+    leader::WriteGate,
+    manager::{Board, access},
+    metrics::Metrics,
+    runner::Observer,
 };
 
 /// What the deployer of an operator chooses.
@@ -90,20 +93,28 @@ impl Operator {
     /// As [`Operator::run`].
     pub async fn run_on(self, board: &Board, options: RunOptions) -> Result<(), OperatorError> {
         self.check()?;
+        let metrics = Metrics::new(&self.name, &self.version);
         for declaration in self.declarations() {
             board.expect(declaration);
+            metrics.expect(declaration);
         }
         #[cfg(feature = "probes")]
-        let _endpoint = serve(board, &options).await?;
+        let _endpoint = serve(board, &metrics, &options).await?;
+        let gate = WriteGate::open();
         let client = match options.client {
-            Some(client) => client,
-            None => Client::try_default()
-                .await
-                .map_err(|error| OperatorError::Client(error.into()))?,
+            Some(client) => client::gated(client, &gate, None),
+            None => connect(&metrics, &gate).await.map_err(OperatorError::Client)?,
         };
+        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics)];
+        let questions = access::questions(self.declarations(), &options.namespaces);
+        let _access = OnDrop(tokio::spawn(ask_for_rights(
+            client.clone(),
+            questions,
+            board.clone(),
+        )));
         let environment = Environment::new(client)
             .namespaces(options.namespaces)
-            .observe_with(Arc::new(board.clone()))
+            .observe_with(Arc::new(observers))
             .shutdown_on(options.stop.first());
         let running = Running::start(self.controllers, &environment);
         running.until_stopped(board, &options.stop).await
@@ -121,6 +132,23 @@ impl Operator {
             None => Ok(()),
         }
     }
+}
+
+/// A client by the environment: `KUBECONFIG`, or the Pod's service account.
+async fn connect(metrics: &Metrics, gate: &WriteGate) -> Result<Client, BoxError> {
+    let plain = client::plain(Config::infer().await?, metrics)?;
+    Ok(client::gated(plain, gate, Some(RetryPolicy::server_retry())))
+}
+
+/// Says which rights are missing, in the log and on the board, until none is.
+async fn ask_for_rights(client: Client, questions: access::Questions, board: Board) {
+    access::watch_over(client, questions, |missing| {
+        for right in missing {
+            tracing::warn!(%right, "a right is missing: grant it, `rbac` prints the roles");
+        }
+        board.missing_rights(missing);
+    })
+    .await;
 }
 
 /// The controllers as tasks. Dropping it ends them.
@@ -199,12 +227,16 @@ fn end_of(
 
 /// Binds the endpoint and serves it for as long as the answer lives.
 #[cfg(feature = "probes")]
-async fn serve(board: &Board, options: &RunOptions) -> Result<Option<Endpoint>, OperatorError> {
+async fn serve(
+    board: &Board,
+    metrics: &Metrics,
+    options: &RunOptions,
+) -> Result<Option<OnDrop>, OperatorError> {
     let Some(address) = options.address else {
         return Ok(None);
     };
     let failed = |source| OperatorError::Listen { address, source };
-    let server = crate::manager::StatusServer::bind(address, board.clone())
+    let server = crate::manager::StatusServer::bind(address, board.clone(), metrics.clone())
         .await
         .map_err(failed)?;
     let bound = server.address().map_err(failed)?;
@@ -215,7 +247,7 @@ async fn serve(board: &Board, options: &RunOptions) -> Result<Option<Endpoint>, 
         })?;
     }
     tracing::info!(address = %bound, "status endpoint is bound");
-    Ok(Some(Endpoint(tokio::spawn(server.serve()))))
+    Ok(Some(OnDrop(tokio::spawn(server.serve()))))
 }
 
 /// A reader sees nothing or all of it.
@@ -227,12 +259,10 @@ fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&beside, path)
 }
 
-/// The endpoint answers for as long as this lives.
-#[cfg(feature = "probes")]
-struct Endpoint(tokio::task::JoinHandle<()>);
+/// A task that ends with its owner.
+struct OnDrop(tokio::task::JoinHandle<()>);
 
-#[cfg(feature = "probes")]
-impl Drop for Endpoint {
+impl Drop for OnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }

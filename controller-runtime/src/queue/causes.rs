@@ -34,6 +34,7 @@ impl Causes {
         std::mem::take(&mut self.list)
     }
 
+    #[cfg(test)]
     pub(super) fn as_slice(&self) -> &[Cause] {
         &self.list
     }

@@ -140,15 +140,12 @@ mod tests {
             let mut model = BTreeMap::new();
             for (slot, priority) in ops {
                 let id = SlotId::new(slot);
-                match priority {
-                    Some(priority) => {
-                        heap.set(id, priority);
-                        model.insert(slot, priority);
-                    }
-                    None => {
-                        heap.remove(id);
-                        model.remove(&slot);
-                    }
+                if let Some(priority) = priority {
+                    heap.set(id, priority);
+                    model.insert(slot, priority);
+                } else {
+                    heap.remove(id);
+                    model.remove(&slot);
                 }
                 heap.assert_invariants();
                 prop_assert_eq!(heap.len(), model.len());

@@ -125,11 +125,6 @@ impl<K: Eq + Hash> Queue<K> {
         self.again
     }
 
-    /// How many keys have something to do or to remember.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// When the next waiting key becomes ready.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.timers.first().map(|((due, _), _)| due)
@@ -258,13 +253,6 @@ impl<K: Eq + Hash> Queue<K> {
         Next { due, failures }
     }
 
-    /// The causes of the coming run of `key`, oldest first.
-    #[cfg(test)]
-    pub(crate) fn causes(&self, key: &K) -> Vec<Cause> {
-        let slot = self.slots.find(key).map(|id| self.slots.get(id));
-        slot.map_or_else(Vec::new, |slot| slot.causes.as_slice().to_vec())
-    }
-
     /// The primary is gone: no requeue, no retry, no count outlives it.
     fn vanish(&mut self, key: &K) {
         let Some(id) = self.slots.find(key) else { return };
@@ -321,6 +309,17 @@ fn later(now: Instant, wait: Duration) -> Instant {
 
 #[cfg(test)]
 impl<K: Eq + Hash> Queue<K> {
+    /// How many keys have something to do or to remember.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The causes of the coming run of `key`, oldest first.
+    pub(crate) fn causes(&self, key: &K) -> Vec<Cause> {
+        let slot = self.slots.find(key).map(|id| self.slots.get(id));
+        slot.map_or_else(Vec::new, |slot| slot.causes.as_slice().to_vec())
+    }
+
     /// Everything that the fields promise, checked in full.
     pub(crate) fn assert_invariants(&self) {
         self.slots.assert_invariants();

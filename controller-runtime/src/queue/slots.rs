@@ -29,10 +29,6 @@ impl<K> Default for Slots<K> {
 }
 
 impl<K: Eq + Hash> Slots<K> {
-    pub(super) fn len(&self) -> usize {
-        self.by_key.len()
-    }
-
     pub(super) fn find(&self, key: &K) -> Option<SlotId> {
         self.by_key.get(key).copied()
     }
@@ -53,14 +49,6 @@ impl<K: Eq + Hash> Slots<K> {
         };
         self.by_key.insert(key, id);
         id
-    }
-
-    #[expect(
-        clippy::expect_used,
-        reason = "invariant: a slot number is given out only while its slot exists"
-    )]
-    pub(super) fn get(&self, id: SlotId) -> &Slot<K> {
-        self.entries[id.index()].as_ref().expect("the slot exists")
     }
 
     #[expect(
@@ -105,17 +93,26 @@ impl<K: Eq + Hash> Slots<K> {
         self.by_key.shrink_to_fit();
         Some(used)
     }
+}
+
+#[cfg(test)]
+impl<K: Eq + Hash> Slots<K> {
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(super) fn get(&self, id: SlotId) -> &Slot<K> {
+        self.entries[id.index()].as_ref().expect("the slot exists")
+    }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K>)> {
         self.by_key.values().map(|id| (*id, self.get(*id)))
     }
 
-    #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.entries.capacity().max(self.by_key.capacity())
     }
 
-    #[cfg(test)]
     pub(super) fn assert_invariants(&self) {
         assert_eq!(self.by_key.len() + self.free.len(), self.entries.len());
         for (key, id) in &self.by_key {

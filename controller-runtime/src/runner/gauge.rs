@@ -36,7 +36,6 @@ impl Depth {
 }
 
 impl Gauge {
-    #[allow(dead_code)]
     pub(crate) fn new(counted: Arc<dyn Counted>) -> Self {
         Self(counted)
     }

@@ -38,7 +38,7 @@ impl<T> Indexes<T> {
         &mut self,
         name: &str,
         values_of: IndexFn<T>,
-        objects: impl Iterator<Item = &'a Arc<T>>,
+        objects: impl Iterator<Item = &'a T>,
     ) where
         T: 'a,
     {
@@ -57,6 +57,12 @@ impl<T> Indexes<T> {
     pub(super) fn find(&self, name: &str, value: &str) -> Option<impl Iterator<Item = u32>> {
         let index = self.by_name.get(name)?;
         Some(index.buckets.get(value).into_iter().flatten().copied())
+    }
+
+    /// Whether the index `name` would file an object under `value`.
+    pub(super) fn files(&self, name: &str, object: &T, value: &str) -> bool {
+        let index = self.by_name.get(name);
+        index.is_some_and(|index| index.read(object).iter().any(|own| **own == *value))
     }
 
     pub(super) fn push(&mut self, object: &T) {

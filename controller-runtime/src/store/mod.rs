@@ -9,6 +9,7 @@ mod key;
 mod readers;
 mod ready;
 mod reflector;
+mod shared;
 mod subscribers;
 mod table;
 

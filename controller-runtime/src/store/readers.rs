@@ -1,54 +1,19 @@
 //! The reading side of a store.
 
-use std::{
-    fmt,
-    sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{
     Key,
+    index::IndexFn,
     ready::{NotReady, Readiness},
     reflector::Reflector,
+    shared::Shared,
     table::Table,
 };
-use crate::object::{Object, ObjectRef};
-
-/// What the readers and the one writer of a store share.
-pub(super) struct Shared<T: Object> {
-    pub(super) dyntype: T::DynamicType,
-    table: RwLock<Table<T>>,
-    synced: AtomicBool,
-}
-
-impl<T: Object> Shared<T> {
-    pub(super) fn new(dyntype: T::DynamicType) -> Self {
-        Self {
-            dyntype,
-            table: RwLock::new(Table::new()),
-            synced: AtomicBool::new(false),
-        }
-    }
-
-    // No user code that may panic runs under the lock, so a poisoned table is whole.
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, Table<T>> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Table<T>> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn is_synced(&self) -> bool {
-        self.synced.load(Ordering::Acquire)
-    }
-
-    pub(super) fn set_synced(&self) {
-        self.synced.store(true, Ordering::Release);
-    }
-}
+use crate::{
+    echo::{Name, Overlay, Written, name_of},
+    object::{Object, ObjectRef},
+};
 
 /// A readable copy of the objects that an informer watches. Cloning gives another handle to the same objects.
 ///
@@ -73,6 +38,7 @@ pub struct Store<T: Object> {
     pub(super) shared: Arc<Shared<T>>,
     readiness: Readiness,
     namespace: Option<Arc<str>>,
+    overlay: Option<Overlay<T>>,
 }
 
 impl<T: Object> Store<T> {
@@ -81,6 +47,7 @@ impl<T: Object> Store<T> {
             shared: Arc::clone(&reflector.shared),
             readiness,
             namespace: None,
+            overlay: None,
         }
     }
 
@@ -110,30 +77,71 @@ impl<T: Object> Store<T> {
         }
     }
 
+    /// The same store, read through the answers to one's own writes.
+    #[must_use]
+    pub(crate) fn with_overlay(&self, overlay: &Overlay<T>) -> Self {
+        self.shared.add_overlay(overlay);
+        Self {
+            overlay: Some(overlay.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The server answered a write with this object: readers of this handle see it from now on.
+    pub(crate) fn wrote(&self, object: Arc<T>) {
+        if let Some(overlay) = &self.overlay {
+            let (namespace, name) = name_of(object.meta());
+            overlay.wrote(object);
+            self.shared.show(namespace.as_deref(), &name);
+        }
+    }
+
+    /// The server answered that this object is gone: readers of this handle do not see it any more.
+    pub(crate) fn deleted(&self, object: &T) {
+        if let Some(overlay) = &self.overlay {
+            let (namespace, name) = name_of(object.meta());
+            overlay.deleted(object);
+            self.shared.show(namespace.as_deref(), &name);
+        }
+    }
+
     /// The object of that key, if it is there.
     pub fn get(&self, key: impl Key<T>) -> Option<Arc<T>> {
-        let table = self.visible()?;
+        if !self.is_synced() {
+            return None;
+        }
         key.look_up(self.namespace.as_deref(), |namespace, name| {
-            table.get(namespace, name).cloned()
+            self.find(namespace, name)
         })
     }
 
     /// The object of that uid, if it is there.
     pub fn get_uid(&self, uid: &str) -> Option<Arc<T>> {
-        self.visible()?.get_uid(uid).cloned()
+        if !self.is_synced() {
+            return None;
+        }
+        let has_uid = |object: &Arc<T>| object.meta().uid.as_deref() == Some(uid);
+        let written = self
+            .held()
+            .into_values()
+            .filter_map(|(written, _)| written.object());
+        let candidate = written.into_iter().find(has_uid);
+        let candidate = candidate.or_else(|| self.shared.read().get_uid(uid).cloned())?;
+        let (namespace, name) = name_of(candidate.meta());
+        self.find(namespace.as_deref(), &name).filter(has_uid)
     }
 
     /// All objects, as they are at this moment. A handle bound to a namespace gives only those in it.
     pub fn snapshot(&self) -> Vec<Arc<T>> {
-        let Some(table) = self.visible() else {
+        if !self.is_synced() {
             return Vec::new();
-        };
+        }
+        let held = self.held();
         let bound = self.namespace.as_deref();
-        table
-            .iter()
-            .filter(|object| bound.is_none() || object.meta().namespace.as_deref() == bound)
-            .cloned()
-            .collect()
+        let belongs = |object: &T| bound.is_none() || object.meta().namespace.as_deref() == bound;
+        let table = self.shared.read();
+        let copies = table.iter().filter(|object| belongs(object)).cloned().collect();
+        read_through(&table, held, copies, belongs)
     }
 
     /// The same as [`snapshot`](Self::snapshot); the name that kube's `Store` has for it.
@@ -143,7 +151,14 @@ impl<T: Object> Store<T> {
 
     /// How many objects there are, in all namespaces.
     pub fn len(&self) -> usize {
-        self.visible().map_or(0, |table| table.len())
+        if self.overlay.as_ref().is_some_and(|overlay| overlay.len() > 0) {
+            return self.snapshot().len();
+        }
+        if self.is_synced() {
+            self.shared.read().len()
+        } else {
+            0
+        }
     }
 
     /// Whether there is no object, in any namespace.
@@ -158,24 +173,25 @@ impl<T: Object> Store<T> {
     where
         V: IntoIterator<Item: Into<String>>,
     {
-        let values_of = Arc::new(move |object: &T| values_of(object).into_iter().map(Into::into).collect());
-        let mut table = self.shared.write();
-        let objects: Vec<_> = table.iter().cloned().collect();
-        table.indexes.build(name, values_of, objects.iter());
+        let values_of: IndexFn<T> =
+            Arc::new(move |object| values_of(object).into_iter().map(Into::into).collect());
+        self.shared.write().build_index(name, values_of);
     }
 
     /// The objects that the index `name` files under `value`; `None` when there is no such index.
     pub fn indexed(&self, name: &str, value: &str) -> Option<Vec<Arc<T>>> {
+        let held = self.held();
         let table = self.shared.read();
         let positions = table.indexes.find(name, value)?;
         if !self.is_synced() {
             return Some(Vec::new());
         }
-        Some(
-            positions
-                .filter_map(|position| table.at(position).cloned())
-                .collect(),
-        )
+        let copies = positions
+            .filter_map(|position| table.at(position).cloned())
+            .collect();
+        Some(read_through(&table, held, copies, |object| {
+            table.indexes.files(name, object, value)
+        }))
     }
 
     /// Whether the first list is complete, of every source of this store.
@@ -204,9 +220,55 @@ impl<T: Object> Store<T> {
         key_of(object, &self.shared.dyntype)
     }
 
-    fn visible(&self) -> Option<RwLockReadGuard<'_, Table<T>>> {
-        self.is_synced().then(|| self.shared.read())
+    fn find(&self, namespace: Option<&str>, name: &str) -> Option<Arc<T>> {
+        let Some(written) = self
+            .overlay
+            .as_ref()
+            .and_then(|overlay| overlay.of(namespace, name))
+        else {
+            return self.shared.copy(namespace, name);
+        };
+        let passed = self.shared.passed(namespace);
+        let copy = self.shared.copy(namespace, name);
+        if written.is_ahead(copy.as_deref(), passed) {
+            written.object()
+        } else {
+            copy
+        }
     }
+
+    /// The answers to own writes, and how far the watch was then. To be taken before the table is read.
+    fn held(&self) -> Held<T> {
+        let written = self.overlay.as_ref().map(Overlay::all).unwrap_or_default();
+        written
+            .into_iter()
+            .map(|(name, written)| {
+                let passed = self.shared.passed(name.0.as_deref());
+                (name, (written, passed))
+            })
+            .collect()
+    }
+}
+
+type Held<T> = BTreeMap<Name, (Written<T>, u64)>;
+
+/// Replaces the copies that answers to own writes are ahead of, and adds those answers that `belong`.
+fn read_through<T: Object>(
+    table: &Table<T>,
+    mut held: Held<T>,
+    mut copies: Vec<Arc<T>>,
+    belongs: impl Fn(&T) -> bool,
+) -> Vec<Arc<T>> {
+    held.retain(|(namespace, name), (written, passed)| {
+        let copy = table.get(namespace.as_deref(), name);
+        written.is_ahead(copy.map(|copy| &**copy), *passed)
+    });
+    if !held.is_empty() {
+        copies.retain(|copy| !held.contains_key(&name_of(copy.meta())));
+        let written = held.into_values().filter_map(|(written, _)| written.object());
+        copies.extend(written.filter(|object| belongs(object)));
+    }
+    copies
 }
 
 /// Like `ObjectRef::from_obj_with`, without its panic and without copies of uid and resourceVersion.
@@ -225,6 +287,7 @@ impl<T: Object> Clone for Store<T> {
             shared: Arc::clone(&self.shared),
             readiness: self.readiness.clone(),
             namespace: self.namespace.clone(),
+            overlay: self.overlay.clone(),
         }
     }
 }

@@ -15,8 +15,9 @@ use std::{
 
 use super::{
     Delta, DeltaCause, Store, Subscription,
-    readers::{Shared, key_of},
+    readers::key_of,
     ready::Readiness,
+    shared::Shared,
     subscribers::Subscribers,
     table::{Listing as Number, names},
 };
@@ -49,8 +50,16 @@ pub struct Reflector<T: Object> {
 impl<T: Object> Reflector<T> {
     /// An empty store that is not synced.
     pub fn new(dyntype: T::DynamicType) -> Self {
+        Self::over(dyntype, [None])
+    }
+
+    /// An empty store that several lists and watches fill, each of one namespace.
+    pub(crate) fn over(
+        dyntype: T::DynamicType,
+        namespaces: impl IntoIterator<Item = Option<String>>,
+    ) -> Self {
         Self {
-            shared: Arc::new(Shared::new(dyntype)),
+            shared: Arc::new(Shared::new(dyntype, namespaces)),
             subscribers: Mutex::new(Subscribers::new()),
             listings: AtomicU32::new(0),
         }
@@ -124,6 +133,16 @@ impl<T: Object> Reflector<T> {
         }
     }
 
+    /// Everything of a namespace (of all, when `None`) up to `revision` has been told.
+    pub(crate) fn passed(&self, namespace: Option<&str>, revision: &str, at_rest: bool) {
+        if let Ok(revision) = revision.parse() {
+            self.shared.set_passed(namespace, revision);
+            if at_rest {
+                self.shared.show_all();
+            }
+        }
+    }
+
     fn put(&self, object: T, cause: DeltaCause, listing: Listing) {
         let (namespace, name) = names(object.meta());
         if name.is_empty() {
@@ -137,6 +156,8 @@ impl<T: Object> Reflector<T> {
         }
         let new = Arc::new(object);
         let old = self.shared.write().insert(Arc::clone(&new), listing.0);
+        let (namespace, name) = names(new.meta());
+        self.shared.show(namespace, name);
         if !subscribers.is_empty() {
             subscribers.tell(&Delta {
                 key: key_of(&*new, &self.shared.dyntype),
@@ -150,6 +171,7 @@ impl<T: Object> Reflector<T> {
     fn take(&self, subscribers: &mut Subscribers<T>, object: &T, cause: DeltaCause) {
         let (namespace, name) = names(object.meta());
         let old = self.shared.write().remove(namespace, name);
+        self.shared.show(namespace, name);
         if !subscribers.is_empty() {
             subscribers.tell(&Delta {
                 key: key_of(object, &self.shared.dyntype),

@@ -13,7 +13,7 @@ use std::{
 use hashbrown::HashTable;
 use kube::api::ObjectMeta;
 
-use super::index::Indexes;
+use super::index::{IndexFn, Indexes};
 use crate::object::Object;
 
 /// The number of one listing. An entry carries that of the last listing which saw it.
@@ -96,6 +96,12 @@ impl<T: Object> Table<T> {
         };
         self.check();
         old
+    }
+
+    /// Adds or replaces an index, over what is there.
+    pub(super) fn build_index(&mut self, name: &str, values_of: IndexFn<T>) {
+        let objects = self.entries.iter().map(|entry| &*entry.object);
+        self.indexes.build(name, values_of, objects);
     }
 
     /// Marks an object as seen by a listing.

@@ -19,6 +19,7 @@ pub use external::{bulk, external};
 pub use mapped::mapped;
 pub use own::own;
 pub use owner::owner;
+pub(crate) use owner::owners;
 pub use predicate::Predicate;
 pub use references::{Named, Names, References};
 pub use request::{Cause, Level, Request};

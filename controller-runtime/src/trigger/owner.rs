@@ -1,6 +1,6 @@
 //! A change of an owned object wakes its owners.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::{Request, related};
 use crate::{
@@ -38,6 +38,16 @@ pub fn owner<T: Object, K: Object>(
         }
     }
     requests
+}
+
+/// The owners of one object.
+pub(crate) fn owners<K: Object>(
+    meta: &ObjectMeta,
+    primaries: &(impl Cache<K> + ?Sized),
+    dyntype: &K::DynamicType,
+) -> impl Iterator<Item = ObjectRef<K>> {
+    let references = meta.owner_references.iter().flatten();
+    references.filter_map(|reference| find(reference, meta.namespace.as_deref(), primaries, dyntype))
 }
 
 fn find<K: Object>(

@@ -126,7 +126,7 @@ mod owners {
         let (owner, stranger) = (
             object::<ConfigMap>(Some("a"), "web"),
             with(object::<ConfigMap>(Some("b"), "web"), |meta| {
-                meta.uid = Some("other".into())
+                meta.uid = Some("other".into());
             }),
         );
         let primaries = Store::from_objects([owner.clone(), stranger]);
@@ -145,9 +145,9 @@ mod owners {
         let primaries = Store::from_objects([one.clone(), two.clone()]);
         let child = |owner| owned_by(object::<Secret>(Some("a"), "child"), owner, "v1");
         let moved = delta(Some(child(&one)), Some(child(&two)));
-        assert_eq!(keys(&trigger::owner(&moved, &primaries, &())), ["a/one", "a/two"]);
+        assert_eq!(keys(&owner(&moved, &primaries, &())), ["a/one", "a/two"]);
         let kept = delta(Some(child(&one)), Some(owned_by(child(&one), &two, "v1")));
-        assert_eq!(keys(&trigger::owner(&kept, &primaries, &())), ["a/one", "a/two"]);
+        assert_eq!(keys(&owner(&kept, &primaries, &())), ["a/one", "a/two"]);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod own {
     fn the_level_tells_what_changed() {
         let old = || {
             with(object::<Deployment>(Some("a"), "web"), |meta| {
-                meta.generation = Some(1)
+                meta.generation = Some(1);
             })
         };
         let level = |old, new| own(&delta(old, new)).level;
@@ -186,7 +186,7 @@ mod own {
         assert_eq!(level(None, Some(old())), Level::Spec);
         assert_eq!(level(Some(old()), None), Level::Deletion);
         let deleting = with(old(), |meta| {
-            meta.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH))
+            meta.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         });
         assert_eq!(level(Some(old()), Some(deleting)), Level::Deletion);
         let mut listed = delta(None, Some(old()));
@@ -241,7 +241,7 @@ mod predicates {
                 with(web(), |meta| meta.uid = Some("new".into()))
             ));
             let deleting = with(web(), |meta| {
-                meta.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH))
+                meta.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
             });
             assert!(passes(&predicate, web(), deleting));
         }
@@ -250,10 +250,10 @@ mod predicates {
     #[test]
     fn each_looks_at_its_own_field() {
         let labelled = with(web(), |meta| {
-            meta.labels = Some([("a".into(), "b".into())].into())
+            meta.labels = Some([("a".into(), "b".into())].into());
         });
         let annotated = with(web(), |meta| {
-            meta.annotations = Some([("a".into(), "b".into())].into())
+            meta.annotations = Some([("a".into(), "b".into())].into());
         });
         let finalized = with(web(), |meta| meta.finalizers = Some(vec!["f".into()]));
         let edited = with(web(), |meta| meta.generation = Some(2));
@@ -288,7 +288,7 @@ mod predicates {
     #[test]
     fn they_combine() {
         let labelled = with(web(), |meta| {
-            meta.labels = Some([("a".into(), "b".into())].into())
+            meta.labels = Some([("a".into(), "b".into())].into());
         });
         let both = with(labelled.clone(), |meta| meta.generation = Some(2));
         let (any, all) = (
@@ -315,7 +315,7 @@ mod mappers {
 
     fn secret(target: &str) -> Secret {
         with(object(Some("a"), "s"), |meta| {
-            meta.labels = Some([("for".into(), target.into())].into())
+            meta.labels = Some([("for".into(), target.into())].into());
         })
     }
 

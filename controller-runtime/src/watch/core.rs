@@ -12,7 +12,7 @@
 use std::{cmp::Ordering, time::Duration};
 
 use super::{Config, Phase, Problem, StreamingLists, Verb, failure::Failure};
-use crate::{Backoff, clock::Instant};
+use crate::{Backoff, clock::Instant, revision::compare};
 
 /// A watch that is ended by the server sooner than this has failed.
 const SHORT: Duration = Duration::from_secs(10);
@@ -271,6 +271,14 @@ impl ListWatch {
         };
     }
 
+    /// The revision up to which the open watch has told everything.
+    pub(crate) fn revision(&self) -> Option<&str> {
+        match &self.state {
+            State::Watching { revision, .. } | State::Reopen { revision, .. } => Some(revision),
+            State::Relist { .. } | State::Paging { .. } | State::Streaming => None,
+        }
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
             State::Relist { .. } | State::Reopen { .. } if self.problem.is_some() => Phase::Failing,
@@ -338,14 +346,4 @@ impl ListWatch {
             self.failures = 0;
         }
     }
-}
-
-/// Compares revisions; `None` when they are not numbers. (KEP-5504: they are, for a conforming server.)
-fn compare(one: &str, other: &str) -> Option<Ordering> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !number(one) || !number(other) {
-        return None;
-    }
-    let (one, other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
-    Some(one.len().cmp(&other.len()).then_with(|| one.cmp(other)))
 }

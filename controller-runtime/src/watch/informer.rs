@@ -99,13 +99,14 @@ impl<T: Object> Informer<T> {
                 config: config.clone(),
             })
             .collect();
+        let namespaces: Vec<_> = sources.iter().map(|source| source.namespace.clone()).collect();
         let statuses = sources
             .into_iter()
             .map(|source| SourceStatus::idle(source, now))
             .collect();
         Self {
             inner: Arc::new(Inner {
-                reflector: Reflector::new(dyntype),
+                reflector: Reflector::over(dyntype, namespaces),
                 endpoints,
                 status: watch::Sender::new(statuses),
                 driver: tokio::sync::Mutex::new(()),

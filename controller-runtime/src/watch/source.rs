@@ -135,7 +135,11 @@ impl<'a, T: Object> Driver<'a, T> {
                 match step {
                     Step::Close => return false,
                     Step::List if event == Event::Put => self.listed(item),
-                    Step::List | Step::Take => self.change(event, item),
+                    Step::List => self.change(event, item),
+                    Step::Take => {
+                        self.change(event, item);
+                        self.passed(false);
+                    }
                     Step::Pass | Step::Synced => {}
                 }
             }
@@ -147,7 +151,7 @@ impl<'a, T: Object> Driver<'a, T> {
                         self.synced();
                         self.publish();
                     }
-                    Step::List | Step::Take | Step::Pass => {}
+                    Step::List | Step::Take | Step::Pass => self.passed(true),
                 }
             }
             Line::Error(status) => {
@@ -212,6 +216,7 @@ impl<'a, T: Object> Driver<'a, T> {
 
     fn synced(&mut self) {
         self.reflector.end_list(self.listing, self.namespace.as_deref());
+        self.passed(true);
         let others = self
             .statuses
             .borrow()
@@ -226,6 +231,14 @@ impl<'a, T: Object> Driver<'a, T> {
             all[self.index].synced = true;
             first
         });
+    }
+
+    /// Everything up to the revision of the watch is in the store.
+    fn passed(&self, at_rest: bool) {
+        if let Some(revision) = self.core.revision() {
+            self.reflector
+                .passed(self.namespace.as_deref(), revision, at_rest);
+        }
     }
 
     fn failed(&mut self, failure: &Failure) {

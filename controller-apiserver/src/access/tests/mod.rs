@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+mod owners;
 mod review;
 
 fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
@@ -196,6 +197,70 @@ fn a_binding_to_a_missing_role_is_told_in_the_refusal() {
             .ends_with(r#": RBAC: role.rbac.authorization.k8s.io "gone" not found"#),
         "{denial}"
     );
+}
+
+#[test]
+fn what_is_taken_out_grants_no_more() {
+    let rules = [rule(&[""], &["configmaps"], &["get"])];
+    let path = "/api/v1/namespaces/ns/configmaps/x";
+    for (resource, name) in [("roles", "r"), ("rolebindings", "b")] {
+        let mut policy = dev_with(&rules);
+        policy.remove(resource, "other", name);
+        assert!(allowed(&policy, &dev(), "GET", path, ""));
+        policy.remove(resource, "ns", name);
+        assert!(!allowed(&policy, &dev(), "GET", path, ""));
+    }
+}
+
+#[test]
+fn the_guard_knows_the_peer_before_the_headers() {
+    let guard = Guard {
+        policy: Policy::of(&default_objects()),
+        ..Guard::new(Authenticator::with_tokens(
+            Signer::new(&[7; 32]),
+            Tokens::default().with("t", dev()),
+        ))
+    };
+    let admit = |peer: Option<Peer>, headers: &[(&str, &str)], path: &str| {
+        let mut request = http::Request::builder().uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        parts.extensions.extend(
+            peer.map(|peer| {
+                let mut extensions = http::Extensions::new();
+                extensions.insert(peer);
+                extensions
+            })
+            .unwrap_or_default(),
+        );
+        guard.admit(&parts, 0, |_| true).map(|user| user.name)
+    };
+    let token = [("authorization", "Bearer t")];
+    assert_eq!(admit(None, &token, "/version"), Ok("dev".to_owned()));
+    assert_eq!(admit(None, &[], "/version"), Ok(ANONYMOUS.to_owned()));
+    assert_eq!(
+        admit(None, &[("authorization", "Bearer u")], "/version"),
+        Err(Refusal::Unauthorized(Unauthorized))
+    );
+    assert_eq!(
+        admit(Some(Peer::User(User::admin())), &token, "/metrics"),
+        Ok("kubernetes-admin".to_owned())
+    );
+    let acting = [("impersonate-user", "dev")];
+    assert!(matches!(
+        admit(Some(Peer::User(User::admin())), &acting, "/metrics"),
+        Err(Refusal::Forbidden(_))
+    ));
+    assert!(matches!(
+        admit(None, &token, "/api/v1/namespaces/a%2Fb"),
+        Err(Refusal::Forbidden(_))
+    ));
+    assert!(matches!(
+        admit(None, &[("impersonate-uid", "1")], "/version"),
+        Err(Refusal::BadRequest(_))
+    ));
 }
 
 #[test]

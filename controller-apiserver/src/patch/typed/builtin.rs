@@ -1,4 +1,4 @@
-//! The built-in kinds: Kubernetes' own OpenAPI v3 documents, one per group version.
+//! The built-in kinds: Kubernetes' own `OpenAPI` v3 documents, one per group version.
 //!
 //! Data of Kubernetes v1.36 (Apache-2.0), without descriptions. A document is parsed when one of its
 //! kinds is first asked for, and kept for the life of the process.
@@ -21,14 +21,19 @@ use super::{Schema, Type, TypeId, convert::Converter};
 /// assert!(typed::builtin("apps", "v1", "Widget").is_none());
 /// ```
 pub fn builtin(group: &str, version: &str, kind: &str) -> Option<Schema> {
-    let kinds = source(group, version)?.kinds();
-    Some(Schema {
-        types: Arc::clone(&kinds.types),
-        root: *kinds.roots.get(&(group.to_owned(), kind.to_owned()))?,
+    // Kinds of subresources stand in the documents of what they belong to: `Scale`, `TokenRequest`.
+    let places = [(group, version), ("", "v1"), ("apps", "v1")];
+    let name = (group.to_owned(), version.to_owned(), kind.to_owned());
+    places.into_iter().find_map(|(group, version)| {
+        let kinds = source(group, version)?.kinds();
+        Some(Schema {
+            types: Arc::clone(&kinds.types),
+            root: *kinds.roots.get(&name)?,
+        })
     })
 }
 
-/// The OpenAPI v3 document of a built-in group version, with `components` and without `paths`.
+/// The `OpenAPI` v3 document of a built-in group version, with `components` and without `paths`.
 pub fn document(group: &str, version: &str) -> Option<&'static Value> {
     Some(source(group, version)?.document())
 }
@@ -50,8 +55,8 @@ struct Source {
 /// The types of a document, and where its kinds begin.
 struct Kinds {
     types: Arc<Vec<Type>>,
-    /// By group and kind: a document names kinds of other groups too, such as `Scale`.
-    roots: BTreeMap<(String, String), TypeId>,
+    /// By group, version and kind.
+    roots: BTreeMap<(String, String, String), TypeId>,
 }
 
 impl Source {
@@ -75,7 +80,7 @@ impl Source {
                 let kinds = schema.get("x-kubernetes-group-version-kind");
                 for kind in kinds.and_then(Value::as_array).into_iter().flatten() {
                     let text = |key: &str| kind[key].as_str().unwrap_or_default().to_owned();
-                    roots.insert((text("group"), text("kind")), id);
+                    roots.insert((text("group"), text("version"), text("kind")), id);
                 }
             }
             let (types, _) = converter.into_parts();

@@ -1,4 +1,4 @@
-//! From OpenAPI v3 schemas, with Kubernetes' extensions, to typed schemas.
+//! From `OpenAPI` v3 schemas, with Kubernetes' extensions, to typed schemas.
 //!
 //! Follows the rules of the server's own conversion: an object without properties takes anything; a
 //! list without a list type is atomic, unless an older patch strategy says that it merges;
@@ -37,7 +37,7 @@ pub(super) struct Converter<'a> {
 }
 
 impl<'a> Converter<'a> {
-    /// `document` is an OpenAPI v3 document: where references point.
+    /// `document` is an `OpenAPI` v3 document: where references point.
     pub(super) fn new(document: &'a Value, builtin: bool) -> Self {
         let definitions = &document["components"]["schemas"];
         Self {

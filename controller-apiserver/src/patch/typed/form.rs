@@ -4,7 +4,7 @@
 //! `null` is nothing, or the zero value inside a map or list; empty maps and lists vanish where the
 //! field may be omitted; structs that are no pointers appear empty.
 //!
-//! Not done, as OpenAPI does not tell pointers from values: dropping of `0`, `false` and `""`.
+//! Not done, as `OpenAPI` does not tell pointers from values: dropping of `0`, `false` and `""`.
 
 use serde_json::{Map as Object, Value, json};
 

@@ -1,7 +1,7 @@
 //! Typed schemas: what the fields of a kind are, and how its lists and maps merge.
 //!
 //! One resolved view serves server-side apply, strategic merge, unknown-field warnings and the
-//! empty form of built-in objects. It is made from the OpenAPI v3 data of the built-in kinds (parsed
+//! empty form of built-in objects. It is made from the `OpenAPI` v3 data of the built-in kinds (parsed
 //! once per group version, on first use) and from the structural schemas of custom resources.
 //! Markers: `x-kubernetes-list-type`, `-list-map-keys`, `-map-type`, `-patch-strategy`,
 //! `-patch-merge-key`, `-preserve-unknown-fields` (KEP-555).

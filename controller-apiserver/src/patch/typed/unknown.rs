@@ -1,5 +1,7 @@
 //! Fields that a kind does not have.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::{Schema, TypeId};
@@ -43,7 +45,7 @@ impl Schema {
             Value::Array(elements) => {
                 let Some(list) = &ty.list else { return };
                 for (index, element) in elements.iter().enumerate() {
-                    path.push_str(&format!("[{index}]"));
+                    let _ = write!(path, "[{index}]");
                     self.look(list.element, element, path, found);
                     path.truncate(length);
                 }

@@ -1,0 +1,129 @@
+//! From objects of outside streams, and from by-value mappers, to wishes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use kube::Resource;
+
+use crate::{
+    object::{Object, ObjectRef},
+    store::{Cache, Delta, DeltaCause, key_of},
+    trigger::{Cause, Level, Request, owners},
+};
+
+/// A primary that a stream yielded.
+pub(super) fn own<K: Object>(dyntype: K::DynamicType) -> impl Fn(&K) -> Vec<Request<K>> + Send {
+    move |object| {
+        let deleting = object.meta().deletion_timestamp.is_some();
+        vec![Request {
+            key: key_of(object, &dyntype),
+            level: if deleting { Level::Deletion } else { Level::Spec },
+            cause: if deleting { Cause::Deleted } else { Cause::Updated },
+            uid: object.meta().uid.clone(),
+            gone: false,
+        }]
+    }
+}
+
+/// The owners of an object that a stream yielded.
+pub(super) fn owner<K: Object, C: Resource<DynamicType: Clone>>(
+    cache: &Arc<dyn Cache<K>>,
+    owner_type: &K::DynamicType,
+    child_type: &C::DynamicType,
+) -> impl Fn(&C) -> Vec<Request<K>> + Send + use<K, C> {
+    let (cache, owner_type, child_type) = (Arc::clone(cache), owner_type.clone(), child_type.clone());
+    move |object| {
+        each(
+            owners(object.meta(), &*cache, &owner_type),
+            &cause(object, &child_type),
+        )
+    }
+}
+
+/// A mapper that takes its objects by value: it is called once for each change, and what it said before is remembered
+/// for as long as the object exists.
+pub(super) fn remembered<T, K, I>(
+    mapper: impl Fn(T) -> I + Send + 'static,
+) -> impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send
+where
+    T: Object,
+    K: Object,
+    I: IntoIterator<Item = ObjectRef<K>>,
+{
+    let mut remembered: HashMap<ObjectRef<T>, Vec<ObjectRef<K>>> = HashMap::new();
+    move |delta| {
+        let now: Vec<_> = match &delta.new {
+            Some(object) => mapper((**object).clone()).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let before = if now.is_empty() {
+            remembered.remove(&delta.key)
+        } else {
+            remembered.insert(delta.key.clone(), now.clone())
+        };
+        let mut keys = now;
+        for key in before.into_iter().flatten() {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let level = match delta.cause {
+            DeltaCause::Initial => Level::Initial,
+            DeltaCause::Relist => Level::Bulk,
+            DeltaCause::Watch => Level::Related,
+        };
+        let cause = Cause::Related {
+            kind: T::kind(&delta.key.dyntype).into_owned(),
+            namespace: delta.key.namespace.clone(),
+            name: delta.key.name.clone(),
+        };
+        keys.into_iter()
+            .map(|key| request(key, level, cause.clone()))
+            .collect()
+    }
+}
+
+/// The cause that a related object is.
+pub(super) fn cause<T: Resource>(object: &T, dyntype: &T::DynamicType) -> Cause {
+    Cause::Related {
+        kind: T::kind(dyntype).into_owned(),
+        namespace: object.meta().namespace.clone(),
+        name: object.meta().name.clone().unwrap_or_default(),
+    }
+}
+
+/// Primaries that a related object is for.
+pub(super) fn each<K: Object>(
+    keys: impl IntoIterator<Item = ObjectRef<K>>,
+    cause: &Cause,
+) -> Vec<Request<K>> {
+    keys.into_iter()
+        .map(|key| request(key, Level::Related, cause.clone()))
+        .collect()
+}
+
+/// A primary that someone asked for.
+pub(super) fn explicit<K: Object>(key: ObjectRef<K>) -> Request<K> {
+    request(
+        key,
+        Level::Explicit,
+        Cause::External("external trigger".to_owned()),
+    )
+}
+
+/// All primaries.
+pub(super) fn all<K: Object>(cache: &dyn Cache<K>, dyntype: &K::DynamicType) -> Vec<Request<K>> {
+    let all = cache.all();
+    all.iter()
+        .map(|object| request(key_of(&**object, dyntype), Level::Bulk, Cause::Bulk))
+        .collect()
+}
+
+fn request<K: Object>(key: ObjectRef<K>, level: Level, cause: Cause) -> Request<K> {
+    Request {
+        key,
+        level,
+        cause,
+        uid: None,
+        gone: false,
+    }
+}

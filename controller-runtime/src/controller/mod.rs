@@ -1,0 +1,178 @@
+//! The builder: what is reconciled, what wakes it, and with which numbers.
+//!
+//! [`Controller`] takes the calls of `kube::runtime::Controller`, so that an existing controller moves over by its `use`
+//! line; those names are in one file, as one-line calls of the few methods that carry the logic. What is promised
+//! about deletions and readiness holds for the controller's own informers; a stream handed in from outside tells neither.
+
+mod input;
+mod maps;
+mod names;
+mod reader;
+mod run;
+mod trigger_backoff;
+
+use std::{fmt, sync::Arc};
+
+use futures::{FutureExt, Stream, future::BoxFuture};
+use kube::runtime::watcher;
+
+pub(crate) use input::{Input, Ready, all_ready};
+pub use reader::Reader;
+use trigger_backoff::TriggerBackoff;
+
+use crate::{
+    Config,
+    object::Object,
+    runner::{Gauge, Observer, Shared},
+    shutdown::Stage,
+    store::{Cache, Delta},
+    trigger::{self, Predicate, Request},
+    watch::Informer,
+};
+
+/// Reconciles the objects of one kind.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use controller_runtime::{Action, Controller, backoff};
+/// use futures::StreamExt;
+/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+/// use kube::{Api, Client};
+///
+/// async fn reconcile(deployment: Arc<Deployment>, client: Arc<Client>) -> Result<Action, kube::Error> {
+///     // … make the world as the object says …
+///     Ok(Action::await_change())
+/// }
+///
+/// # async fn example(client: Client) {
+/// Controller::new(Api::<Deployment>::all(client.clone()), Default::default())
+///     .owns(Api::<ConfigMap>::all(client.clone()), Default::default())
+///     .shutdown_on_signal()
+///     .run(reconcile, backoff(), Arc::new(client))
+///     .for_each(|result| async move {
+///         if let Err(error) = result {
+///             eprintln!("{error}");
+///         }
+///     })
+///     .await;
+/// # }
+/// ```
+#[must_use = "a controller does nothing until the stream of its `run` is polled"]
+pub struct Controller<K: Object> {
+    name: String,
+    dyntype: K::DynamicType,
+    cache: Arc<dyn Cache<K>>,
+    inputs: Vec<Input<K>>,
+    config: Config,
+    backoff: TriggerBackoff,
+    /// What begins each stage of the shutdown.
+    stops: Vec<(Stage, BoxFuture<'static, ()>)>,
+    stops_on_signal: bool,
+    hold: Option<BoxFuture<'static, ()>>,
+    observer: Option<Arc<dyn Observer>>,
+    pub(crate) shared: Arc<Shared<K>>,
+}
+
+impl<K: Object> Controller<K> {
+    /// Reconciles what is in `cache`, woken by nothing yet.
+    pub(crate) fn over(cache: Arc<dyn Cache<K>>, dyntype: K::DynamicType) -> Self {
+        Self {
+            name: K::kind(&dyntype).to_lowercase(),
+            dyntype,
+            cache,
+            inputs: Vec::new(),
+            config: Config::default(),
+            backoff: TriggerBackoff::default(),
+            stops: Vec::new(),
+            stops_on_signal: false,
+            hold: None,
+            observer: None,
+            shared: Arc::new(Shared::new()),
+        }
+    }
+
+    /// Reconciles the objects of an informer, woken by their changes that pass `predicate`.
+    ///
+    /// The informer may be shared with other controllers; it is driven as long as one of them runs.
+    pub fn for_informer(informer: &Informer<K>, predicate: Predicate<K>) -> Self {
+        let store = informer.store();
+        let dyntype = store.dyntype().clone();
+        let own = Input::informer(informer, move |delta| {
+            if predicate.passes(delta) {
+                vec![trigger::own(delta)]
+            } else {
+                Vec::new()
+            }
+        });
+        Self::over(Arc::new(store), dyntype).input(own)
+    }
+
+    /// Is woken by changes of another kind: `map` says which primaries a change is for.
+    ///
+    /// The informer may be shared. Nothing is reconciled before its store is ready. `map` sees the object before and
+    /// after the change; [`trigger::owner`] and [`trigger::mapped`] are the usual ones.
+    pub fn related<T: Object>(
+        self,
+        informer: &Informer<T>,
+        map: impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send + 'static,
+    ) -> Self {
+        self.input(Input::informer(informer, map))
+    }
+
+    /// Is woken by the items of a stream; `map` says which primaries an item is for.
+    fn stream<T: Send>(
+        self,
+        kind: String,
+        stream: impl Stream<Item = Result<T, watcher::Error>> + Send + 'static,
+        map: impl Fn(T) -> Vec<Request<K>> + Send + 'static,
+    ) -> Self {
+        let backoff = self.backoff.clone();
+        self.input(Input::stream(kind, stream, backoff, map))
+    }
+
+    fn input(mut self, input: Input<K>) -> Self {
+        self.inputs.push(input);
+        self
+    }
+
+    /// Names the controller in logs, metrics and the status endpoint. By default it is the kind in lower case.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Tells `observer` what the controller does.
+    pub fn observe(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Reads how full the queue is, now and while the controller runs.
+    pub fn gauge(&self) -> Gauge {
+        Gauge::new(Arc::clone(&self.shared) as _)
+    }
+
+    /// Reconciles nothing before `begin` resolves, such as this process becoming the leader.
+    ///
+    /// Watches run meanwhile, so that a standby takes over with warm caches.
+    pub fn hold_until(mut self, begin: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.hold = Some(begin.boxed());
+        self
+    }
+
+    /// Drops what runs when `trigger` resolves: the second stage of a shutdown.
+    pub fn forceful_shutdown_on(mut self, trigger: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.stops.push((Stage::Stopped, trigger.boxed()));
+        self
+    }
+}
+
+impl<K: Object> fmt::Debug for Controller<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Controller")
+            .field("name", &self.name)
+            .field("inputs", &self.inputs)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,114 @@
+//! Which changes are a key's own. Pure: `now` is an argument.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::Hash,
+    time::Duration,
+};
+
+use crate::clock::Instant;
+
+/// A write is remembered for so long: longer than a watch lags, unless it is down. It is not forgotten when it is
+/// first seen, for several informers may deliver it.
+const MEMORY: Duration = Duration::from_secs(60);
+/// So many writes are remembered; beyond, the oldest is forgotten, which costs a reconcile.
+const MOST_WRITES: usize = 100_000;
+/// So many changes are held for one running key; beyond, the oldest goes on, which may cost a reconcile.
+const MOST_HELD: usize = 64;
+
+/// One version of one object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Version {
+    /// The object of this uid, at this resourceVersion.
+    At(String, String),
+    /// The object of this uid, gone.
+    Gone(String),
+}
+
+/// The own writes of one controller's keys, and what is held for those that run.
+#[derive(Debug)]
+pub(super) struct Echoes<K, R> {
+    /// Who wrote a version. As many as `order` has.
+    writes: HashMap<Version, K>,
+    /// The writes, oldest first.
+    order: VecDeque<(Instant, Version)>,
+    /// What came for the keys that run, oldest first; a key that does not run has no entry.
+    held: HashMap<K, VecDeque<(Version, R)>>,
+}
+
+impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
+    pub(super) fn new() -> Self {
+        Self {
+            writes: HashMap::new(),
+            order: VecDeque::new(),
+            held: HashMap::new(),
+        }
+    }
+
+    /// A run of `key` begins.
+    pub(super) fn started(&mut self, key: K) {
+        let before = self.held.insert(key, VecDeque::new());
+        debug_assert!(before.is_none(), "a key never runs twice at once");
+    }
+
+    /// The server confirmed a write of `key`.
+    pub(super) fn wrote(&mut self, key: K, version: Version, now: Instant) {
+        self.forget_old(now);
+        if self.writes.insert(version.clone(), key).is_none() {
+            self.order.push_back((now, version));
+        }
+        if self.order.len() > MOST_WRITES {
+            self.forget_oldest();
+        }
+        debug_assert_eq!(self.writes.len(), self.order.len(), "a write is remembered once");
+    }
+
+    /// A change asks `key` to run. Gives back the request that is to go on to the queue, if any: not the key's
+    /// own, and not one that is held until the key's run is over.
+    pub(super) fn admit(&mut self, key: &K, version: Version, request: R, now: Instant) -> Option<R> {
+        self.forget_old(now);
+        let Some(held) = self.held.get_mut(key) else {
+            return self.of_others(key, (version, request));
+        };
+        held.push_back((version, request));
+        if held.len() <= MOST_HELD {
+            return None;
+        }
+        let oldest = held.pop_front()?;
+        self.of_others(key, oldest)
+    }
+
+    /// The run of `key` is over, and all its responses have come. Gives back what was held and is not its own.
+    pub(super) fn finished(&mut self, key: &K, now: Instant) -> Vec<R> {
+        let held = self.held.remove(key).unwrap_or_default();
+        let released = held
+            .into_iter()
+            .filter_map(|change| self.of_others(key, change))
+            .collect();
+        self.forget_old(now);
+        released
+    }
+
+    /// Nothing is remembered of a key that is gone for good.
+    pub(super) fn remembered(&self) -> usize {
+        self.writes.len() + self.held.len()
+    }
+
+    fn of_others(&self, key: &K, (version, request): (Version, R)) -> Option<R> {
+        (self.writes.get(&version) != Some(key)).then_some(request)
+    }
+
+    fn forget_old(&mut self, now: Instant) {
+        while let Some((at, _)) = self.order.front()
+            && now.saturating_duration_since(*at) > MEMORY
+        {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, version)) = self.order.pop_front() {
+            self.writes.remove(&version);
+        }
+    }
+}

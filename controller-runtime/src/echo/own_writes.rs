@@ -1,0 +1,89 @@
+//! The own writes of one controller, shared by its runner and by what writes for it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kube::Resource;
+
+use super::echoes::{Echoes, Version};
+use crate::{
+    clock,
+    object::{Object, ObjectRef},
+    store::{Delta, DeltaCause},
+    trigger::Request,
+};
+
+/// Keeps the keys of one controller from waking for their own writes. A cheap handle.
+///
+/// The runner calls [`started`](Self::started) before a run and [`finished`](Self::finished) after it, and passes every
+/// request that a change makes through [`admit`](Self::admit). What writes for a reconcile reports
+/// each response through [`wrote`](Self::wrote) or [`deleted`](Self::deleted) before the run is over.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnWrites<K: Object> {
+    echoes: Arc<Mutex<Echoes<ObjectRef<K>, Request<K>>>>,
+}
+
+impl<K: Object> OwnWrites<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            echoes: Arc::new(Mutex::new(Echoes::new())),
+        }
+    }
+
+    /// A run of `key` begins.
+    pub(crate) fn started(&self, key: ObjectRef<K>) {
+        self.lock().started(key);
+    }
+
+    /// The run of `key` is over. What is given back goes to the queue *before* the queue hears of the end.
+    pub(crate) fn finished(&self, key: &ObjectRef<K>) -> Vec<Request<K>> {
+        self.lock().finished(key, clock::now())
+    }
+
+    /// The request that a change makes, if it is to go on to the queue now.
+    pub(crate) fn admit<T: Object>(&self, delta: &Delta<T>, request: Request<K>) -> Option<Request<K>> {
+        // A list may have jumped over somebody else's change to ours; and that a primary is gone is told at once.
+        if delta.cause != DeltaCause::Watch || request.gone {
+            return Some(request);
+        }
+        let Some(version) = version_of(delta) else {
+            return Some(request);
+        };
+        let key = request.key.clone();
+        self.lock().admit(&key, version, request, clock::now())
+    }
+
+    /// The server answered a write of `key` with this object.
+    pub(crate) fn wrote(&self, key: &ObjectRef<K>, answer: &impl Resource) {
+        let meta = answer.meta();
+        if let (Some(uid), Some(version)) = (&meta.uid, &meta.resource_version) {
+            let version = Version::At(uid.clone(), version.clone());
+            self.lock().wrote(key.clone(), version, clock::now());
+        }
+    }
+
+    /// The server answered that the object of this uid, which `key` deleted, is gone.
+    pub(crate) fn deleted(&self, key: &ObjectRef<K>, uid: &str) {
+        self.lock()
+            .wrote(key.clone(), Version::Gone(uid.to_owned()), clock::now());
+    }
+
+    /// How much is remembered.
+    pub(crate) fn remembered(&self) -> usize {
+        self.lock().remembered()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Echoes<ObjectRef<K>, Request<K>>> {
+        self.echoes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn version_of<T: Object>(delta: &Delta<T>) -> Option<Version> {
+    match (&delta.old, &delta.new) {
+        (_, Some(new)) => {
+            let meta = new.meta();
+            Some(Version::At(meta.uid.clone()?, meta.resource_version.clone()?))
+        }
+        (Some(old), None) => Some(Version::Gone(old.meta().uid.clone()?)),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! The access check: which rights this process lacks, asked of the API server at the start and again while some are missing.
+//!
+//! The questions come from [`Declaration::needs`], each asked once per namespace however many controllers need it
+//! (`SelfSubjectAccessReview`, authorization.k8s.io/v1). A missing right is said once, by relation and verb, and taken back when it was granted.
+//!
+//! Not promised: that an operator without rights ends. It works as far as it may.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use kube::{Api, Client, api::PostParams};
+
+use crate::{
+    Backoff, clock,
+    declare::{Declaration, Namespaces, Need, Scope},
+};
+
+/// Something a process may or may not do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    group: String,
+    resource: String,
+    subresource: Option<String>,
+    verb: String,
+    /// `None` for all namespaces, or a kind without namespaces.
+    namespace: Option<String>,
+}
+
+/// What to ask, and what each right is needed for.
+#[derive(Debug)]
+pub(crate) struct Questions(BTreeMap<Question, String>);
+
+/// The questions of all controllers, and what each right is needed for.
+pub(crate) fn questions<'a>(
+    declarations: impl IntoIterator<Item = &'a Declaration>,
+    namespaces: &Namespaces,
+) -> Questions {
+    let mut questions = BTreeMap::new();
+    for need in declarations.into_iter().flat_map(Declaration::needs) {
+        let places = match namespaces {
+            Namespaces::Only(names) if need.scope == Scope::Namespaced => {
+                names.iter().cloned().map(Some).collect()
+            }
+            _ => vec![None],
+        };
+        for namespace in places {
+            questions
+                .entry(Question::new(&need, namespace))
+                .or_insert_with(|| need.reason.clone());
+        }
+    }
+    Questions(questions)
+}
+
+impl Question {
+    fn new(need: &Need, namespace: Option<String>) -> Self {
+        Self {
+            group: need.group.clone(),
+            resource: need.resource.clone(),
+            subresource: need.subresource.clone(),
+            verb: need.verb.clone(),
+            namespace,
+        }
+    }
+
+    fn review(&self) -> SelfSubjectAccessReview {
+        let attributes = ResourceAttributes {
+            group: Some(self.group.clone()),
+            resource: Some(self.resource.clone()),
+            subresource: self.subresource.clone(),
+            verb: Some(self.verb.clone()),
+            namespace: self.namespace.clone(),
+            ..ResourceAttributes::default()
+        };
+        let spec = SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            ..SelfSubjectAccessReviewSpec::default()
+        };
+        SelfSubjectAccessReview {
+            spec,
+            ..SelfSubjectAccessReview::default()
+        }
+    }
+
+    /// `owns ConfigMap: missing "watch" configmaps in namespace a`.
+    fn say(&self, reason: &str) -> String {
+        let mut right = format!("{reason}: missing \"{}\" {}", self.verb, self.resource);
+        if let Some(subresource) = &self.subresource {
+            right.push('/');
+            right.push_str(subresource);
+        }
+        if !self.group.is_empty() {
+            right.push('.');
+            right.push_str(&self.group);
+        }
+        if let Some(namespace) = &self.namespace {
+            right.push_str(" in namespace ");
+            right.push_str(namespace);
+        }
+        right
+    }
+}
+
+/// Asks until nothing is missing; `told` gets the whole list each time it changes.
+///
+/// A server that does not answer reviews (an error, or no such API) leaves the question open, and it is asked again.
+pub(crate) async fn watch_over(client: Client, questions: Questions, mut told: impl FnMut(&[String])) {
+    let Questions(mut open) = questions;
+    let reviews = Api::all(client);
+    let pauses = Backoff::default()
+        .initial(Duration::from_secs(10))
+        .max(Duration::from_secs(300));
+    let mut rng = clock::rng(None);
+    let mut last = Vec::new();
+    let mut lacking = BTreeSet::new();
+    for round in 1.. {
+        let mut still_open = BTreeMap::new();
+        for (question, reason) in open {
+            match allowed(&reviews, &question).await {
+                Ok(true) => {
+                    lacking.remove(&question.say(&reason));
+                    continue;
+                }
+                Ok(false) => {
+                    lacking.insert(question.say(&reason));
+                }
+                // What was known of this right stays as it was.
+                Err(error) => tracing::debug!(%error, "an access review was not answered"),
+            }
+            still_open.insert(question, reason);
+        }
+        open = still_open;
+        let missing: Vec<_> = lacking.iter().cloned().collect();
+        if missing != last {
+            told(&missing);
+            last = missing;
+        }
+        if open.is_empty() {
+            return;
+        }
+        tokio::time::sleep(pauses.delay(round, rng.f64())).await;
+    }
+}
+
+async fn allowed(reviews: &Api<SelfSubjectAccessReview>, question: &Question) -> kube::Result<bool> {
+    let answer = reviews.create(&PostParams::default(), &question.review()).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::Response;
+    use k8s_openapi::api::core::v1::{ConfigMap, Node};
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+    use crate::declare::Watched;
+
+    fn declarations() -> [Declaration; 2] {
+        let one = Declaration::new("one", Watched::new::<ConfigMap>(&()));
+        let two = Declaration::new("two", Watched::new::<Node>(&()));
+        [one, two]
+    }
+
+    #[test]
+    fn each_right_is_asked_for_once_and_in_each_namespace() {
+        let [one, two] = declarations();
+        let all = [&one, &two, &one];
+        assert_eq!(questions(all, &Namespaces::All).0.len(), 4);
+        let only = Namespaces::Only(vec!["a".to_owned(), "b".to_owned()]);
+        assert_eq!(questions(all, &only).0.len(), 6, "nodes have no namespace");
+    }
+
+    /// Answers reviews: no at first, no answer at all in the second round, yes from the third.
+    fn server(asked: Arc<Mutex<Vec<String>>>) -> Client {
+        let service = service_fn(move |request: http::Request<Body>| {
+            let asked = Arc::clone(&asked);
+            async move {
+                let body = request.into_body().collect_bytes().await.expect("a body");
+                let review: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+                let verb = review["spec"]["resourceAttributes"]["verb"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
+                let round = {
+                    let mut asked = asked.lock().expect("not poisoned");
+                    asked.push(verb.clone());
+                    asked.iter().filter(|before| **before == verb).count()
+                };
+                let (code, answer) = match round {
+                    1 => (
+                        201,
+                        serde_json::json!({"spec": {}, "status": {"allowed": verb == "list"}}),
+                    ),
+                    2 => (
+                        500,
+                        serde_json::json!({"kind": "Status", "code": 500, "message": "no"}),
+                    ),
+                    _ => (201, serde_json::json!({"spec": {}, "status": {"allowed": true}})),
+                };
+                let body = Body::from(answer.to_string().into_bytes());
+                Ok::<_, std::convert::Infallible>(
+                    Response::builder().status(code).body(body).expect("a response"),
+                )
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_missing_is_said_once_and_taken_back_when_granted() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let [one, _] = declarations();
+        let questions = questions([&one], &Namespaces::Only(vec!["a".to_owned()]));
+        let mut told = Vec::new();
+        watch_over(server(Arc::clone(&asked)), questions, |missing| {
+            told.push((missing.to_vec(), asked.lock().expect("not poisoned").len()));
+        })
+        .await;
+        let missing = "reconciles ConfigMap: missing \"watch\" configmaps in namespace a".to_owned();
+        assert_eq!(
+            told,
+            [(vec![missing], 2), (vec![], 4)],
+            "an error in between changes nothing"
+        );
+        assert_eq!(
+            *asked.lock().expect("not poisoned"),
+            ["list", "watch", "watch", "watch"]
+        );
+    }
+}

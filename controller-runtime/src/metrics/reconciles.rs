@@ -1,0 +1,157 @@
+//! What reconciles do: how many, how long, how they end.
+
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::Registry,
+};
+
+use super::labels::{OfController, OfResult, OfSource};
+use crate::runner::{Finished, Outcome};
+
+/// Go controller-runtime's buckets, in seconds.
+const SECONDS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
+];
+
+type PerController = Family<OfController, Counter>;
+type Histograms = Family<OfController, Histogram, fn() -> Histogram>;
+
+#[derive(Clone, Debug)]
+pub(super) struct Reconciles {
+    total: Family<OfResult, Counter>,
+    errors: PerController,
+    terminal: PerController,
+    panics: PerController,
+    timeouts: PerController,
+    seconds: Histograms,
+    limit: Family<OfController, Gauge>,
+    healthy: Family<OfSource, Gauge>,
+    problems: Family<OfSource, Counter>,
+}
+
+impl Reconciles {
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let seconds: Histograms = Family::new_with_constructor(|| Histogram::new(SECONDS));
+        let metrics = Self {
+            total: Family::default(),
+            errors: Family::default(),
+            terminal: Family::default(),
+            panics: Family::default(),
+            timeouts: Family::default(),
+            seconds,
+            limit: Family::default(),
+            healthy: Family::default(),
+            problems: Family::default(),
+        };
+        let mut counter = |name: &str, help: &str, family: &PerController| {
+            registry.register(format!("controller_runtime_{name}"), help, family.clone());
+        };
+        counter("reconcile_errors", "Reconciles that failed", &metrics.errors);
+        counter(
+            "terminal_reconcile_errors",
+            "Reconciles that failed for good",
+            &metrics.terminal,
+        );
+        counter("reconcile_panics", "Reconciles that panicked", &metrics.panics);
+        counter(
+            "reconcile_timeouts",
+            "Reconciles that took too long",
+            &metrics.timeouts,
+        );
+        registry.register(
+            "controller_runtime_reconcile",
+            "Reconciles by how they ended",
+            metrics.total.clone(),
+        );
+        registry.register(
+            "controller_runtime_reconcile_time_seconds",
+            "How long reconciles take",
+            metrics.seconds.clone(),
+        );
+        registry.register(
+            "controller_runtime_max_concurrent_reconciles",
+            "How many reconciles may run at once; 0 for any number",
+            metrics.limit.clone(),
+        );
+        registry.register(
+            "controller_runtime_source_healthy",
+            "1 while the list or watch of this kind works",
+            metrics.healthy.clone(),
+        );
+        registry.register(
+            "controller_runtime_source_problems",
+            "How often the list or watch of this kind began to fail",
+            metrics.problems.clone(),
+        );
+        metrics
+    }
+
+    /// Makes every series of a controller, at 0.
+    pub(super) fn expect(&self, controller: &str, limit: usize, kinds: &[&str]) {
+        let labels = OfController::new(controller);
+        for result in ["success", "error", "requeue", "requeue_after"] {
+            drop(self.total.get_or_create(&OfResult {
+                controller: controller.to_owned(),
+                result,
+            }));
+        }
+        for family in [&self.errors, &self.terminal, &self.panics, &self.timeouts] {
+            drop(family.get_or_create(&labels));
+        }
+        drop(self.seconds.get_or_create(&labels));
+        self.limit
+            .get_or_create(&labels)
+            .set(i64::try_from(limit).unwrap_or(i64::MAX));
+        for kind in kinds {
+            let labels = OfSource {
+                controller: controller.to_owned(),
+                kind: (*kind).to_owned(),
+            };
+            drop(self.healthy.get_or_create(&labels));
+            drop(self.problems.get_or_create(&labels));
+        }
+    }
+
+    pub(super) fn source(&self, controller: &str, kind: &str, healthy: bool) {
+        let labels = OfSource {
+            controller: controller.to_owned(),
+            kind: kind.to_owned(),
+        };
+        self.healthy.get_or_create(&labels).set(i64::from(healthy));
+        if !healthy {
+            self.problems.get_or_create(&labels).inc();
+        }
+    }
+
+    pub(super) fn finished(&self, controller: &str, finished: &Finished<'_>) {
+        let labels = OfController::new(controller);
+        let failed = |kind: Option<&PerController>| {
+            self.errors.get_or_create(&labels).inc();
+            if let Some(kind) = kind {
+                kind.get_or_create(&labels).inc();
+            }
+            "error"
+        };
+        let result = match finished.outcome {
+            Outcome::Done => "success",
+            Outcome::Requeued(_) => "requeue_after",
+            Outcome::Failed(_) => failed(None),
+            Outcome::Permanent(_) => failed(Some(&self.terminal)),
+            Outcome::Panicked(_) => failed(Some(&self.panics)),
+            Outcome::TimedOut(_) => failed(Some(&self.timeouts)),
+            // Nothing was reconciled, or nothing is known of how it would have ended.
+            Outcome::Missing | Outcome::Interrupted => return,
+        };
+        self.total
+            .get_or_create(&OfResult {
+                controller: controller.to_owned(),
+                result,
+            })
+            .inc();
+        self.seconds
+            .get_or_create(&labels)
+            .observe(finished.took.as_secs_f64());
+    }
+}

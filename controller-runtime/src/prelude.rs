@@ -1,0 +1,11 @@
+//! What a controller's file needs: `use controller_runtime::prelude::*;`
+//!
+//! Names that kube has too are this crate's here; kube's are under [`compat`](crate::compat).
+
+pub use std::{sync::Arc, time::Duration};
+
+pub use kube::{Api, Client, CustomResource, Resource, ResourceExt};
+
+pub use crate::{
+    Action, Backoff, Config, Controller, Operator, backoff, object::ObjectRef, store::Store, watch::Informer,
+};

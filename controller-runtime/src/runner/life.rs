@@ -1,0 +1,97 @@
+//! The phases of a runner: how it ends.
+
+use std::error::Error as StdError;
+
+use super::{Runner, shared::Gate};
+use crate::{
+    Error,
+    clock::{self, Instant},
+    object::Object,
+    shutdown::Stage,
+};
+
+/// Where a runner is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not polled yet.
+    New,
+    /// Takes keys from the queue.
+    Running,
+    /// Lets what runs finish, until then.
+    Draining { until: Instant },
+    /// Has nothing to do any more.
+    Over,
+}
+
+impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
+    /// Reads what inputs and signals left in the shared state.
+    pub(super) fn look_around(&mut self, now: Instant) -> Stage {
+        let mut shared = self.shared.lock();
+        let errors = std::mem::take(&mut shared.source_errors);
+        let mut stage = shared.stage;
+        let broken = match &mut shared.gate {
+            Gate::Broken(error) => error.take(),
+            Gate::Open | Gate::Closed => None,
+        };
+        // Streams from outside may end; then what they asked for is done and the controller ends.
+        if shared.open_inputs == 0 && matches!(shared.gate, Gate::Open) {
+            shared.queue.advance(now);
+            // A debounce window that is open is waited for; a requeue that is further away is not.
+            let soon = shared
+                .queue
+                .next_due()
+                .is_some_and(|due| due <= now + self.config.debounce);
+            if shared.queue.ready() == 0 && shared.queue.running() == 0 && !soon {
+                stage = stage.max(Stage::Draining);
+            }
+        }
+        drop(shared);
+        for error in errors {
+            self.outbox.push(Err(Error::QueueError(error)));
+        }
+        if let Some(error) = broken {
+            self.outbox.push(Err(Error::RunnerError(error)));
+            stage = Stage::Stopped;
+        }
+        stage
+    }
+
+    /// Tells when all is quiet, and ends the controller when a shutdown is through.
+    pub(super) fn finish_up(&mut self, stage: Stage, now: Instant) {
+        let (ready, running, next_due) = {
+            let shared = self.shared.lock();
+            (
+                shared.queue.ready(),
+                shared.queue.running(),
+                shared.queue.next_due(),
+            )
+        };
+        match self.phase {
+            Phase::Running if ready == 0 && running == 0 && !self.settled => {
+                self.settled = true;
+                self.teller.settled(next_due);
+            }
+            Phase::Draining { until } if running == 0 || stage == Stage::Stopped || until <= now => {
+                self.interrupt();
+                self.phase = Phase::Over;
+                self.teller.stopped();
+            }
+            Phase::New | Phase::Running | Phase::Draining { .. } | Phase::Over => {}
+        }
+    }
+
+    /// Drops what still runs, and names it.
+    fn interrupt(&mut self) {
+        for pump in self.pumps.drain(..) {
+            pump.abort();
+        }
+        for running in self.running.drain(..).flatten() {
+            running.task.abort();
+            tracing::warn!(object.ref = %running.key, "still running at the end of the shutdown: dropped");
+            self.teller
+                .interrupted(running.run.id, &running.key, clock::now() - running.started);
+            self.outbox
+                .push(Err(Error::Interrupted(Box::new((*running.key).clone().erase()))));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Results on their way to whoever polls the controller.
+
+use std::{collections::VecDeque, time::Duration};
+
+use crate::clock::Instant;
+
+/// How many results wait; older ones give way.
+const CAPACITY: usize = 8192;
+/// From so many on, results are handed on before new ones are made …
+const MANY: usize = 256;
+/// … for so long.
+const BURST: Duration = Duration::from_millis(100);
+
+/// A bounded buffer of results.
+///
+/// A consumer that keeps up sees every result. One that does not loses the oldest, which is told once; it never holds a
+/// reconcile back for longer than a burst.
+#[derive(Debug)]
+pub(super) struct Outbox<R> {
+    results: VecDeque<R>,
+    /// When new results were made last.
+    turned: Option<Instant>,
+    lost: u64,
+}
+
+impl<R> Outbox<R> {
+    pub(super) fn new() -> Self {
+        Self {
+            results: VecDeque::new(),
+            turned: None,
+            lost: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, result: R) {
+        if self.results.len() == CAPACITY {
+            self.results.pop_front();
+            if self.lost == 0 {
+                tracing::warn!("results are read more slowly than they come: the oldest are dropped");
+            }
+            self.lost += 1;
+        }
+        self.results.push_back(result);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<R> {
+        self.results.pop_front()
+    }
+
+    /// Whether it is time to make new results; if so, that is noted.
+    pub(super) fn wants_more(&mut self, now: Instant) -> bool {
+        let wants = self.results.len() < MANY || self.turned.is_none_or(|turned| now - turned >= BURST);
+        if wants {
+            self.turned = Some(now);
+        }
+        wants
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+
+    #[test]
+    fn a_consumer_that_keeps_up_loses_nothing() {
+        let (mut outbox, now) = (Outbox::new(), clock::now());
+        let (mut made, mut seen) = (0, 0);
+        while seen < 100_000 {
+            if outbox.wants_more(now) {
+                for _ in 0..1024 {
+                    outbox.push(made);
+                    made += 1;
+                }
+            }
+            assert_eq!(outbox.pop(), Some(seen));
+            seen += 1;
+        }
+    }
+
+    #[test]
+    fn a_slow_consumer_loses_the_oldest_and_holds_nothing_back() {
+        let (mut outbox, mut now) = (Outbox::new(), clock::now());
+        for number in 0..100_000 {
+            assert!(outbox.wants_more(now), "after a second at the latest");
+            outbox.push(number);
+            now += Duration::from_secs(1);
+        }
+        assert_eq!(outbox.pop(), Some(100_000 - CAPACITY));
+        assert_eq!(outbox.lost, 100_000 - CAPACITY as u64);
+    }
+}

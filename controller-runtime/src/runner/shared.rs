@@ -1,0 +1,159 @@
+//! What the runner shares with its inputs and its tasks: the queue, behind one lock.
+//!
+//! Inputs put their wishes straight into the queue, where they coalesce by key: however fast they come and however slow
+//! the runner is, memory is bounded by the number of distinct keys, and no input ever waits.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::task::AtomicWaker;
+use kube::runtime::watcher;
+
+use super::{Depth, gauge::Counted};
+use crate::{
+    RunnerError, clock,
+    object::{Object, ObjectRef},
+    queue::{Queue, Settings, Wish},
+    shutdown::Stage,
+    trigger::Request,
+};
+
+/// How many errors of outside streams wait for the result stream; older ones give way.
+const SOURCE_ERRORS: usize = 64;
+
+/// The runner's state that others reach.
+pub(crate) struct Shared<K: Object> {
+    state: Mutex<State<K>>,
+    /// Wakes the runner.
+    pub(super) waker: AtomicWaker,
+}
+
+/// What is behind the lock. No user code runs while it is held.
+pub(super) struct State<K: Object> {
+    pub(super) queue: Queue<ObjectRef<K>>,
+    pub(super) stage: Stage,
+    pub(super) gate: Gate,
+    /// Inputs that may still bring wishes.
+    pub(super) open_inputs: usize,
+    pub(super) source_errors: VecDeque<watcher::Error>,
+}
+
+/// Whether reconciles may start.
+#[derive(Debug)]
+pub(super) enum Gate {
+    /// A store is not ready.
+    Closed,
+    /// All stores are ready.
+    Open,
+    /// A store will never be ready. Taken out when it was told.
+    Broken(Option<RunnerError>),
+}
+
+impl<K: Object> Shared<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                queue: Queue::new(Settings::default()),
+                stage: Stage::Running,
+                gate: Gate::Closed,
+                open_inputs: 0,
+                source_errors: VecDeque::new(),
+            }),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<K>> {
+        // The queue keeps its own invariants at every step, so a panic elsewhere does not spoil it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and wakes the runner.
+    pub(super) fn update(&self, change: impl FnOnce(&mut State<K>)) {
+        change(&mut self.lock());
+        self.waker.wake();
+    }
+
+    /// Goes on to a later stage of the shutdown, never back.
+    pub(crate) fn stop(&self, stage: Stage) {
+        self.update(|state| state.stage = state.stage.max(stage));
+    }
+}
+
+impl<K: Object> Counted for Shared<K> {
+    fn depth(&self) -> Depth {
+        let state = self.lock();
+        Depth {
+            ready: state.queue.ready(),
+            running: state.queue.running(),
+            waiting: state.queue.waiting(),
+            again: state.queue.again(),
+            next_due: state.queue.next_due(),
+            synced: matches!(state.gate, Gate::Open),
+        }
+    }
+}
+
+/// Where triggers put their wishes. Cheap to clone, never blocks, and coalesces by key.
+pub struct Inlet<K: Object>(pub(super) Arc<Shared<K>>);
+
+impl<K: Object> Inlet<K> {
+    pub(crate) fn new(shared: &Arc<Shared<K>>) -> Self {
+        Self(Arc::clone(shared))
+    }
+
+    /// Asks for a run.
+    pub fn push(&self, request: Request<K>) {
+        self.push_all([request]);
+    }
+
+    /// Asks for several runs.
+    pub fn push_all(&self, requests: impl IntoIterator<Item = Request<K>>) {
+        let mut requests = requests.into_iter().peekable();
+        if requests.peek().is_none() {
+            return;
+        }
+        let now = clock::now();
+        let mut wake = false;
+        // One lock for each, as the iterator may be a user's and slow.
+        for request in requests {
+            let wish = Wish {
+                level: request.level,
+                cause: request.cause,
+                uid: request.uid,
+                gone: request.gone,
+            };
+            let mut state = self.0.lock();
+            let before = (state.queue.ready(), state.queue.next_due());
+            state.queue.trigger(request.key, wish, now);
+            let changed = before != (state.queue.ready(), state.queue.next_due());
+            wake |= changed && matches!(state.gate, Gate::Open);
+        }
+        if wake {
+            self.0.waker.wake();
+        }
+    }
+
+    pub(crate) fn source_failed(&self, error: watcher::Error) {
+        self.0.update(|state| {
+            if state.source_errors.len() == SOURCE_ERRORS {
+                state.source_errors.pop_front();
+            }
+            state.source_errors.push_back(error);
+        });
+    }
+}
+
+impl<K: Object> Clone for Inlet<K> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K: Object> std::fmt::Debug for Inlet<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Inlet").field(&self.0.depth()).finish()
+    }
+}

@@ -1,0 +1,115 @@
+//! From a key to a running task.
+
+use std::error::Error as StdError;
+
+use super::{Inlet, Run, Runner, drive::Running, guard::guard, shared::Gate, task::spawn};
+use crate::{
+    Action, Error,
+    clock::Instant,
+    object::{Object, ObjectRef},
+    queue::{Outcome, Popped},
+    trigger::{Cause, Request},
+};
+
+/// How many keys one turn gives out at most; then others get the thread.
+const BUDGET: usize = 1024;
+
+impl<K, R, P, E, Fut> Runner<K, R, P, E>
+where
+    K: Object,
+    R: FnMut(Run<K>) -> Fut,
+    E: StdError + Send + 'static,
+    Fut: Future<Output = Result<Action, E>> + Send + 'static,
+{
+    /// Starts what may run, within the budget; tells whether more may.
+    pub(super) fn give_out(&mut self, now: Instant) -> bool {
+        let limit = match self.config.concurrency {
+            0 => usize::MAX,
+            limit => usize::from(limit),
+        };
+        for _ in 0..BUDGET {
+            let popped = {
+                let mut state = self.shared.lock();
+                if !matches!(state.gate, Gate::Open) || state.queue.running() >= limit {
+                    return false;
+                }
+                state.queue.pop(now)
+            };
+            match popped {
+                Some(popped) => self.start(popped, now),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn start(&mut self, popped: Popped<ObjectRef<K>>, now: Instant) {
+        self.settled = false;
+        let Some(object) = self.cache.find(&popped.key) else {
+            self.miss(&popped, now);
+            return;
+        };
+        if object.meta().namespace != popped.key.namespace {
+            self.redirect(popped, &object, now);
+            return;
+        }
+        self.runs += 1;
+        let run = Run {
+            object,
+            failures: popped.failures,
+            id: self.runs,
+        };
+        let span = self.teller.started(&run, &popped, now);
+        let reconcile = &mut self.reconcile;
+        let future = guard(|| span.in_scope(|| reconcile(run.clone())));
+        let (slot, timeout) = (popped.slot, self.config.timeout);
+        let task = match future {
+            Ok(future) => spawn(future, span, slot, timeout, &self.port),
+            // Told as a task that ended at once, so that there is one way for outcomes.
+            Err(message) => {
+                let failed = async move { std::panic::resume_unwind(Box::new(message)) };
+                spawn(failed, span, slot, timeout, &self.port)
+            }
+        };
+        let index = slot.index();
+        if index >= self.running.len() {
+            self.running.resize_with(index + 1, || None);
+        }
+        debug_assert!(self.running[index].is_none(), "a key never runs twice at once");
+        self.running[index] = Some(Running {
+            run,
+            key: popped.key,
+            started: now,
+            task,
+        });
+    }
+
+    /// The object is not in the store.
+    fn miss(&mut self, popped: &Popped<ObjectRef<K>>, now: Instant) {
+        self.shared
+            .lock()
+            .queue
+            .finish(popped.slot, None, Outcome::Missing, now);
+        tracing::debug!(object.ref = %popped.key, "not in the store: nothing to reconcile");
+        self.outbox.push(Err(Error::ObjectNotFound(Box::new(
+            (*popped.key).clone().erase(),
+        ))));
+    }
+
+    /// The key names a cluster-scoped object with a namespace: two keys for one object could run at the same time.
+    fn redirect(&mut self, popped: Popped<ObjectRef<K>>, object: &K, now: Instant) {
+        self.shared
+            .lock()
+            .queue
+            .finish(popped.slot, None, Outcome::Missing, now);
+        let mut key = (*popped.key).clone();
+        key.namespace.clone_from(&object.meta().namespace);
+        Inlet::new(&self.shared).push(Request {
+            key,
+            level: popped.level,
+            cause: popped.causes.into_iter().next_back().unwrap_or(Cause::Updated),
+            uid: None,
+            gone: false,
+        });
+    }
+}

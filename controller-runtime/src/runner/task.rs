@@ -1,0 +1,135 @@
+//! One reconcile as a task of its own.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::{FutureExt, future::Either};
+use tokio::task::JoinHandle;
+use tracing::Instrument;
+
+use super::{guard, shared::Shared};
+use crate::{
+    Action,
+    clock::{self, Instant},
+    object::Object,
+    queue::SlotId,
+};
+
+/// How a task ended.
+#[derive(Debug)]
+pub(super) enum Ended<E> {
+    Returned(Result<Action, E>),
+    Panicked(String),
+    TimedOut(Duration),
+}
+
+/// What a task leaves behind.
+#[derive(Debug)]
+pub(super) struct Report<E> {
+    pub(super) slot: SlotId,
+    pub(super) ended: Ended<E>,
+    pub(super) at: Instant,
+}
+
+/// Where tasks leave their reports: at most one for each running key.
+pub(super) struct Port<K: Object, E> {
+    shared: Arc<Shared<K>>,
+    reports: Mutex<Vec<Report<E>>>,
+}
+
+impl<K: Object, E> Port<K, E> {
+    pub(super) fn new(shared: Arc<Shared<K>>) -> Self {
+        Self {
+            shared,
+            reports: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Takes all reports, in exchange for an empty list whose memory is used again.
+    pub(super) fn take(&self, into: &mut Vec<Report<E>>) {
+        debug_assert!(into.is_empty());
+        std::mem::swap(
+            into,
+            &mut self.reports.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+
+    fn leave(&self, report: Report<E>) {
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        reports.push(report);
+        let first = reports.len() == 1;
+        drop(reports);
+        // Later reports are taken together with the first.
+        if first {
+            self.shared.waker.wake();
+        }
+    }
+}
+
+/// Leaves a report even if the task is dropped, or the future panics while it is dropped.
+struct Duty<K: Object, E> {
+    port: Arc<Port<K, E>>,
+    slot: SlotId,
+    done: bool,
+}
+
+impl<K: Object, E> Duty<K, E> {
+    fn fulfil(mut self, ended: Ended<E>) {
+        self.done = true;
+        self.report(ended);
+    }
+
+    fn report(&self, ended: Ended<E>) {
+        self.port.leave(Report {
+            slot: self.slot,
+            ended,
+            at: clock::now(),
+        });
+    }
+}
+
+impl<K: Object, E> Drop for Duty<K, E> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.report(Ended::Panicked(
+                "the reconcile was dropped before its end".to_owned(),
+            ));
+        }
+    }
+}
+
+/// Runs a reconcile; its panic and its timeout become reports.
+pub(super) fn spawn<K, E>(
+    reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
+    span: tracing::Span,
+    slot: SlotId,
+    timeout: Option<Duration>,
+    port: &Arc<Port<K, E>>,
+) -> JoinHandle<()>
+where
+    K: Object,
+    E: Send + 'static,
+{
+    let duty = Duty {
+        port: Arc::clone(port),
+        slot,
+        done: false,
+    };
+    let caught = AssertUnwindSafe(reconcile)
+        .catch_unwind()
+        .map(|result| match result {
+            Ok(result) => Ended::Returned(result),
+            Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
+        });
+    // Combinators rather than an async block, which would hold the reconcile twice.
+    let limited = match timeout {
+        None => Either::Left(caught),
+        Some(limit) => Either::Right(
+            tokio::time::timeout(limit, caught).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit))),
+        ),
+    };
+    tokio::spawn(limited.map(|ended| duty.fulfil(ended)).instrument(span))
+}

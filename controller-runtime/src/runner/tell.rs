@@ -1,0 +1,194 @@
+//! Tells observers and spans what the runner does.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    Event, Finished, Gauge, Observer, Outcome, SourceChange, Started, Subject, drive::Run, judge::Judged,
+};
+use crate::{
+    Action,
+    action::Next,
+    clock::Instant,
+    object::{Object, ObjectRef},
+    queue::{self, Popped},
+    trigger::Cause,
+};
+
+/// The voice of one controller. Cheap to clone; silent without an observer.
+pub(crate) struct Teller<K: Object> {
+    name: Arc<str>,
+    kind: Arc<str>,
+    observer: Option<Arc<dyn Observer>>,
+    _kind: std::marker::PhantomData<fn(K)>,
+}
+
+impl<K: Object> Clone for Teller<K> {
+    fn clone(&self) -> Self {
+        Self {
+            name: Arc::clone(&self.name),
+            kind: Arc::clone(&self.kind),
+            observer: self.observer.clone(),
+            _kind: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<K: Object> Teller<K> {
+    pub(crate) fn new(name: &str, dyntype: &K::DynamicType, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self {
+            name: name.into(),
+            kind: K::kind(dyntype).as_ref().into(),
+            observer,
+            _kind: std::marker::PhantomData,
+        }
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    pub(crate) fn queue(&self, gauge: &Gauge) {
+        if let Some(observer) = &self.observer {
+            observer.queue(&self.name, gauge);
+        }
+    }
+
+    pub(crate) fn synced(&self) {
+        self.tell(&Event::Synced);
+    }
+
+    pub(crate) fn source(&self, kind: &str, problem: Option<&str>) {
+        self.tell(&Event::Source(SourceChange { kind, problem }));
+    }
+
+    pub(crate) fn mapper_panicked(&self, kind: &str, message: &str) {
+        tracing::error!(controller = %self.name, %kind, panic = %message, "a mapper panicked; its change wakes nobody");
+        self.tell(&Event::MapperPanicked { kind, message });
+    }
+
+    pub(super) fn settled(&self, next_due: Option<Instant>) {
+        self.tell(&Event::Settled { next_due });
+    }
+
+    pub(super) fn stopping(&self) {
+        self.tell(&Event::Stopping);
+    }
+
+    pub(super) fn stopped(&self) {
+        self.tell(&Event::Stopped);
+    }
+
+    /// Tells the start of a run, and makes its span.
+    pub(super) fn started(&self, run: &Run<K>, popped: &Popped<ObjectRef<K>>, now: Instant) -> tracing::Span {
+        self.tell(&Event::Started(Started {
+            id: run.id,
+            object: self.subject(&popped.key),
+            causes: &popped.causes,
+            failures: run.failures,
+            waited: now - popped.since,
+        }));
+        tracing::info_span!(
+            "reconciling object",
+            object.ref = %popped.key,
+            object.reason = %Reason(&popped.causes),
+            reconcile.id = run.id,
+        )
+    }
+
+    pub(super) fn finished<E: std::error::Error + 'static>(
+        &self,
+        id: u64,
+        key: &ObjectRef<K>,
+        ended: &Judged<E>,
+        took: Duration,
+        next: queue::Next,
+        now: Instant,
+    ) {
+        if self.observer.is_none() {
+            return;
+        }
+        let outcome = match ended {
+            Judged::Succeeded(action) => succeeded(action),
+            Judged::Failed(error) => Outcome::Failed(error),
+            Judged::GaveUp(error) => Outcome::Permanent(error),
+            Judged::Panicked(message) => Outcome::Panicked(message),
+            Judged::TimedOut(limit) => Outcome::TimedOut(*limit),
+        };
+        self.tell(&Event::Finished(Finished {
+            id,
+            object: self.subject(key),
+            outcome,
+            took,
+            next_run: next.due.map(|due| due.saturating_duration_since(now)),
+            failures: next.failures,
+        }));
+    }
+
+    pub(super) fn interrupted(&self, id: u64, key: &ObjectRef<K>, took: Duration) {
+        self.tell(&Event::Finished(Finished {
+            id,
+            object: self.subject(key),
+            outcome: Outcome::Interrupted,
+            took,
+            next_run: None,
+            failures: 0,
+        }));
+    }
+
+    fn subject<'a>(&'a self, key: &'a ObjectRef<K>) -> Subject<'a> {
+        Subject {
+            kind: &self.kind,
+            namespace: key.namespace.as_deref(),
+            name: &key.name,
+        }
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.observe(&self.name, event);
+        }
+    }
+}
+
+fn succeeded(action: &Action) -> Outcome<'static> {
+    match action.clone().into_next() {
+        Next::Requeue(wait) | Next::RetryAfter(wait) => Outcome::Requeued(wait),
+        Next::Await | Next::Retry | Next::GiveUp => Outcome::Done,
+    }
+}
+
+/// The causes of a run, for its span.
+struct Reason<'a>(&'a [Cause]);
+
+impl std::fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, cause) in self.0.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { ", " })?;
+            match cause {
+                Cause::Initial => f.write_str("in the first list")?,
+                Cause::Updated => f.write_str("object updated")?,
+                Cause::Deleted => f.write_str("object deleted")?,
+                Cause::Related {
+                    kind,
+                    namespace: Some(namespace),
+                    name,
+                } => {
+                    write!(f, "related object updated: {kind} {namespace}/{name}")?;
+                }
+                Cause::Related {
+                    kind,
+                    namespace: None,
+                    name,
+                } => {
+                    write!(f, "related object updated: {kind} {name}")?;
+                }
+                Cause::Relist => f.write_str("found different by a list")?,
+                Cause::Requeue => f.write_str("reconciler requested requeue")?,
+                Cause::Retry => f.write_str("retry after a failure")?,
+                Cause::Bulk => f.write_str("bulk reconcile requested")?,
+                Cause::External(reason) => f.write_str(reason)?,
+            }
+        }
+        Ok(())
+    }
+}

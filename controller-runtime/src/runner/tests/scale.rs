@@ -1,0 +1,218 @@
+//! Limits, fairness and size.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::time::Instant;
+
+use super::world::{Runs, World, drain, eventually};
+use crate::{
+    Action, Config, backoff,
+    object::ObjectRef,
+    trigger::{Cause, Level, Request},
+};
+
+#[derive(Debug, thiserror::Error)]
+#[error("no")]
+struct No;
+
+fn names(count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(|number| format!("object-{number}"))
+}
+
+/// kube-rs/kube#1322: keys parked by the limit ran never again.
+#[tokio::test(start_paused = true)]
+async fn keys_that_waited_for_a_free_slot_run_again() {
+    let mut world = World::of(names(6));
+    let runs = Runs::default();
+    let (pulse, pulses) = futures::channel::mpsc::unbounded();
+    let controller = world
+        .controller()
+        .with_config(Config::default().concurrency(2))
+        .reconcile_all_on(pulses);
+    let gauge = controller.gauge();
+    let seen = runs.clone();
+    let reading = drain(controller.run(
+        move |object, _| {
+            let running = seen.start(&object);
+            async move {
+                let _running = running;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok::<_, No>(Action::await_change())
+            }
+        },
+        backoff(),
+        Arc::new(()),
+    ));
+    let mut last = Instant::now();
+    for _ in 0..40 {
+        last = Instant::now();
+        pulse.unbounded_send(()).expect("it listens");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(gauge.read().running <= 2);
+    }
+    eventually(&gauge, "all is quiet", || gauge.is_settled()).await;
+    for name in names(6) {
+        assert!(
+            runs.of(&name).last().is_some_and(|run| *run >= last),
+            "{name} ran after the last pulse"
+        );
+    }
+    assert_eq!(runs.most_at_once(), 2);
+    reading.abort();
+}
+
+/// kube-rs/kube#925: 2,000 objects with five children each, all asking for a short requeue, on one thread.
+async fn a_busy_start_does_not_deadlock() {
+    const OBJECTS: usize = 2_000;
+    let mut world = World::of(names(OBJECTS));
+    let children = futures::stream::iter(0..5 * OBJECTS).map(|number| {
+        let mut child = ConfigMap::default();
+        child.metadata.name = Some(format!("child-{number}"));
+        Ok(child)
+    });
+    let mapper = |child: ConfigMap| {
+        let number = child
+            .metadata
+            .name
+            .as_deref()
+            .and_then(|name| name["child-".len()..].parse::<usize>().ok());
+        number.map(|number| ObjectRef::new(&format!("object-{}", number % OBJECTS)).within("default"))
+    };
+    let controller = world.controller().watches_stream(children, mapper);
+    world.trigger_all();
+    let done = Arc::new(AtomicUsize::new(0));
+    let results = controller.run(
+        |_, _| async { Ok::<_, No>(Action::requeue(Duration::from_millis(10))) },
+        backoff(),
+        Arc::new(()),
+    );
+    let counting = Arc::clone(&done);
+    let ten_rounds = results.take(10 * OBJECTS).for_each(move |result| {
+        assert!(result.is_ok());
+        counting.fetch_add(1, Ordering::Relaxed);
+        std::future::ready(())
+    });
+    let in_time = tokio::time::timeout(Duration::from_secs(60), ten_rounds).await;
+    assert!(
+        in_time.is_ok(),
+        "deadlock after {} results",
+        done.load(Ordering::Relaxed)
+    );
+}
+
+#[tokio::test]
+async fn a_busy_start_does_not_deadlock_on_one_thread() {
+    a_busy_start_does_not_deadlock().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_start_does_not_deadlock_on_several_threads() {
+    a_busy_start_does_not_deadlock().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_thousand_keys_run_and_leave_nothing_behind() {
+    const OBJECTS: usize = 100_000;
+    let mut world = World::of(names(OBJECTS));
+    let controller = world.controller().with_config(Config::default().concurrency(100));
+    let gauge = controller.gauge();
+    let shared = Arc::clone(&controller.shared);
+    let done = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&done);
+    let results = controller.run(
+        move |_, _| {
+            let counting = Arc::clone(&counting);
+            async move {
+                counting.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                Ok::<_, No>(Action::await_change())
+            }
+        },
+        backoff(),
+        Arc::new(()),
+    );
+    world.trigger_all();
+    let seen = results.take(OBJECTS).count().await;
+    assert_eq!((seen, done.load(Ordering::Relaxed)), (OBJECTS, OBJECTS));
+    assert!(gauge.is_settled(), "{gauge:?}");
+    assert_eq!(shared.lock().queue.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_steady_flow_of_urgent_keys_does_not_starve_the_first_list() {
+    let mut world = World::of(names(300));
+    let controller = world.controller().with_config(Config::default().concurrency(1));
+    let inlet = crate::runner::Inlet::new(&controller.shared);
+    let gauge = controller.gauge();
+    let push = |name: &str, level| {
+        inlet.push(Request {
+            key: super::world::key(name),
+            level,
+            cause: Cause::Updated,
+            uid: None,
+            gone: false,
+        });
+    };
+    for number in 0..100 {
+        push(&format!("object-{number}"), Level::Initial);
+    }
+    let runs = Runs::default();
+    let seen = runs.clone();
+    let reading = drain(controller.run(
+        move |object, _| {
+            let running = seen.start(&object);
+            async move {
+                let _running = running;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                Ok::<_, No>(Action::await_change())
+            }
+        },
+        backoff(),
+        Arc::new(()),
+    ));
+    // More urgent work comes than can be done, for three minutes.
+    for tick in 0..36_000 {
+        push(&format!("object-{}", 100 + tick % 200), Level::Deletion);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let ran = names(100).filter(|name| runs.count(name) > 0).count();
+    assert_eq!(ran, 100, "queue: {gauge:?}");
+    reading.abort();
+}
+
+/// Two keys for one cluster-scoped object must not run at the same time.
+#[tokio::test(start_paused = true)]
+async fn a_key_of_another_scope_is_taken_for_its_object() {
+    let mut world = World::of(["a"]);
+    let controller = world.controller().reconcile_on(futures::stream::iter([
+        ObjectRef::new("a"),
+        ObjectRef::new("a").within("other"),
+    ]));
+    let runs = Runs::default();
+    let seen = runs.clone();
+    let gauge = controller.gauge();
+    let reading = drain(controller.run(
+        move |object, _| {
+            let running = seen.start(&object);
+            async move {
+                let _running = running;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok::<_, No>(Action::await_change())
+            }
+        },
+        backoff(),
+        Arc::new(()),
+    ));
+    world.trigger("a");
+    eventually(&gauge, "all is quiet", || gauge.is_settled() && runs.total() > 0).await;
+    assert!(runs.count("a") >= 1);
+    reading.abort();
+}
