@@ -4,7 +4,7 @@
 //! token is never the anonymous user: it is 401, on every path.
 
 use super::certificate::subject;
-use super::{Claims, Signer, Tokens, User};
+use super::{Claims, ISSUER, Signer, Tokens, User};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -78,23 +78,41 @@ impl Authenticator {
             Credential::Bearer(token) if self.is_open() && self.signer.verify(token).is_none() => {
                 Ok(User::admin())
             }
-            Credential::Bearer(token) => self.token(token, now, exists).ok_or(Unauthorized),
+            Credential::Bearer(token) => {
+                let known = self.token(token, &[], now, exists);
+                known.map(|(user, _)| user).ok_or(Unauthorized)
+            }
             _ if self.is_open() => Ok(User::admin()),
             Credential::None if self.anonymous => Ok(User::anonymous()),
             Credential::None | Credential::Unusable => Err(Unauthorized),
         }
     }
 
-    /// The user of a bearer token.
-    pub fn token(&self, token: &str, now: i64, exists: impl FnOnce(&Claims) -> bool) -> Option<User> {
-        if let Some(user) = self.tokens.user(token) {
-            return Some(user.clone());
-        }
-        let claims = self.signer.verify(token)?;
-        let good = claims.aud.iter().any(|audience| audience == super::ISSUER)
-            && claims.is_current(now)
-            && exists(&claims);
-        good.then(|| claims.user())
+    /// The user of a bearer token, and those of `audiences` for which it is meant; no audience asks
+    /// for the server itself. Static tokens are meant for the server.
+    pub fn token(
+        &self,
+        token: &str,
+        audiences: &[String],
+        now: i64,
+        exists: impl FnOnce(&Claims) -> bool,
+    ) -> Option<(User, Vec<String>)> {
+        let server = [ISSUER.to_owned()];
+        let asked = if audiences.is_empty() { &server } else { audiences };
+        let (user, meant) = match self.tokens.user(token) {
+            Some(user) => (user.clone(), server.to_vec()),
+            None => {
+                let claims = self.signer.verify(token)?;
+                let good = claims.is_current(now) && exists(&claims);
+                good.then(|| (claims.user(), claims.aud))?
+            }
+        };
+        let shared: Vec<String> = asked
+            .iter()
+            .filter(|audience| meant.contains(audience))
+            .cloned()
+            .collect();
+        (!shared.is_empty()).then_some((user, shared))
     }
 }
 

@@ -4,8 +4,8 @@ use std::{io::Write as _, net::SocketAddr, path::PathBuf};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use super::{Operator, OperatorError, RunOptions, Stop, signals};
-use crate::declare::Namespaces;
+use super::{ManifestOptions, Operator, OperatorError, RunOptions, Stop, manifests::yaml, signals};
+use crate::declare::{self, Namespaces};
 
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -22,6 +22,42 @@ enum Command {
     Run(RunArgs),
     /// Print the custom resource definitions as YAML
     Crds,
+    /// Print the roles that the operator needs, and no more, as YAML
+    Rbac(PlaceArgs),
+    /// Print everything that a cluster needs to run the operator, as YAML
+    Manifests {
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// The image of the operator
+        #[arg(long, value_name = "IMAGE")]
+        image: String,
+    },
+    /// Print the wiring as a Mermaid flowchart
+    Graph,
+}
+
+#[derive(Debug, Args)]
+struct PlaceArgs {
+    /// The namespace that the operator runs in
+    #[arg(long = "in", value_name = "NAME", default_value = "operators")]
+    home: String,
+    /// A namespace that it watches; repeat it for several [default: all]
+    #[arg(long = "namespace", value_name = "NAME", value_delimiter = ',')]
+    namespaces: Vec<String>,
+}
+
+impl PlaceArgs {
+    fn options(self, image: &str) -> ManifestOptions {
+        ManifestOptions::new(self.home, image).namespaces(watched(self.namespaces))
+    }
+}
+
+fn watched(namespaces: Vec<String>) -> Namespaces {
+    if namespaces.is_empty() {
+        Namespaces::All
+    } else {
+        Namespaces::Only(namespaces)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -63,10 +99,6 @@ impl Operator {
     pub async fn main(self) -> crate::Result<()> {
         if let Err(error) = self.command(std::env::args_os()).await {
             eprintln!("error: {error}");
-            #[expect(
-                clippy::exit,
-                reason = "the end of the program, with a status that a supervisor sees"
-            )]
             std::process::exit(1);
         }
         Ok(())
@@ -81,6 +113,11 @@ impl Operator {
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         match cli.command {
             Some(Command::Crds) => print(&self.crds_yaml()?),
+            Some(Command::Rbac(place)) => print(&yaml(&self.rbac(&place.options("")))?),
+            Some(Command::Manifests { place, image }) => {
+                print(&yaml(&self.manifests(&place.options(&image))?)?)
+            }
+            Some(Command::Graph) => print(&declare::graph(self.declarations())),
             Some(Command::Run(args)) => self.start(args).await,
             None => self.start(cli.run).await,
         }
@@ -89,17 +126,13 @@ impl Operator {
     async fn start(self, args: RunArgs) -> Result<(), OperatorError> {
         log_to_stderr(args.json_logs);
         let stop = Stop::new();
-        signals::listen(stop.clone()).map_err(OperatorError::Signals)?;
+        signals::listen(&stop).map_err(OperatorError::Signals)?;
         if args.stop_with_stdin {
             signals::end_with_stdin(stop.clone());
         }
-        let namespaces = match args.namespaces.as_slice() {
-            [] => Namespaces::All,
-            names => Namespaces::Only(names.to_vec()),
-        };
         let mut options = RunOptions::new()
             .address(args.address)
-            .namespaces(namespaces)
+            .namespaces(watched(args.namespaces))
             .stop_on(&stop);
         if let Some(file) = args.address_file {
             options = options.address_file(file);

@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 
 use super::Operator;
 #[cfg(feature = "cli")]
-use super::OperatorError;
+use super::{OperatorError, manifests::yaml};
 
 impl Operator {
     /// The CRDs it brings, in the order they were added.
@@ -15,15 +15,8 @@ impl Operator {
     /// One YAML document for each CRD, as `kubectl apply -f -` takes them.
     #[cfg(feature = "cli")]
     pub(super) fn crds_yaml(&self) -> Result<String, OperatorError> {
-        let mut text = String::new();
-        for crd in &self.crds {
-            // By way of JSON, so that numbers and orders are as the API server would print them.
-            let document = serde_json::to_value(crd).map_err(std::io::Error::from);
-            let document =
-                document.and_then(|crd| serde_saphyr::to_string(&crd).map_err(std::io::Error::other));
-            text.push_str("---\n");
-            text.push_str(&document.map_err(OperatorError::Print)?);
-        }
-        Ok(text)
+        // By way of JSON, so that numbers and orders are as the API server would print them.
+        let documents: Result<Vec<_>, _> = self.crds.iter().map(serde_json::to_value).collect();
+        yaml(&documents.map_err(|error| OperatorError::Print(error.into()))?)
     }
 }

@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! gives a program with the commands `run` (the default) and `crds`. What `run` promises:
+//! gives a program with the commands `run` (the default), `crds`, `rbac`, `manifests` and `graph`. What `run` promises:
 //!
 //! - The status endpoint is bound before anything else, and tells the truth from then on.
 //! - The first SIGTERM or Ctrl-C turns readiness red, starts nothing new and lets running reconciles finish; the second drops
@@ -23,6 +23,9 @@ mod cli;
 mod client;
 mod crds;
 mod error;
+mod manifests;
+#[cfg(test)]
+mod manifests_tests;
 mod run;
 #[cfg(feature = "cli")]
 mod signals;
@@ -36,6 +39,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt;
 
 pub use error::OperatorError;
+pub use manifests::ManifestOptions;
 pub use run::RunOptions;
 pub use stop::Stop;
 
@@ -81,7 +85,7 @@ impl Operator {
 
     /// What its controllers are, in the order they were given.
     pub fn declarations(&self) -> impl Iterator<Item = &Declaration> {
-        self.controllers.iter().map(|controller| controller.declaration())
+        self.controllers.iter().map(Runnable::declaration)
     }
 }
 

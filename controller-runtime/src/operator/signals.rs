@@ -8,7 +8,7 @@ use super::Stop;
 ///
 /// # Errors
 /// When the system does not let us wait for signals.
-pub(super) fn listen(stop: Stop) -> io::Result<()> {
+pub(super) fn listen(stop: &Stop) -> io::Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -22,6 +22,8 @@ pub(super) fn listen(stop: Stop) -> io::Result<()> {
             });
         }
     }
+    #[cfg(not(unix))]
+    let stop = stop.clone();
     #[cfg(not(unix))]
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() {

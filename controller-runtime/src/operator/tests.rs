@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// A controller whose whole life is one function.
-struct Fake<F> {
+pub(super) struct Fake<F> {
     declaration: Declaration,
     life: F,
 }
 
-fn fake<F, Fut>(name: &str, life: F) -> Fake<F>
+pub(super) fn fake<F, Fut>(name: &str, life: F) -> Fake<F>
 where
     F: FnOnce(Environment) -> Fut + Send,
     Fut: Future<Output = Result<(), BoxError>> + Send + 'static,

@@ -162,31 +162,39 @@ fn a_token_is_answered_as_the_server_does_and_authenticates() {
     );
     assert_eq!(answer["metadata"]["uid"], json!("u1"));
     let authenticator = Authenticator::with_tokens(signer.clone(), Tokens::default().with("t", dev()));
-    let user = authenticator
-        .token(&token, 2_000, |claims| {
+    let (user, _) = authenticator
+        .token(&token, &[], 2_000, |claims| {
             claims.kubernetes.serviceaccount.uid == "u1"
         })
         .unwrap();
     assert_eq!(user.name, "system:serviceaccount:ns:sa");
     assert_eq!(user.groups, User::service_account("ns", "sa").groups);
-    assert_eq!(authenticator.token(&token, 4_600, |_| true), None, "expired");
+    assert_eq!(authenticator.token(&token, &[], 4_600, |_| true), None, "expired");
     assert_eq!(
-        authenticator.token(&token, 2_000, |_| false),
+        authenticator.token(&token, &[], 2_000, |_| false),
         None,
         "account deleted"
     );
     let (_, _, foreign) = issued(&Signer::new(&[8; 32]), &json!({}), 1_000);
     assert_eq!(
-        authenticator.token(&foreign, 2_000, |_| true),
+        authenticator.token(&foreign, &[], 2_000, |_| true),
         None,
         "another server's"
     );
     let (_, _, elsewhere) = issued(&signer, &json!({"audiences": ["vault"]}), 1_000);
     assert_eq!(
-        authenticator.token(&elsewhere, 2_000, |_| true),
+        authenticator.token(&elsewhere, &[], 2_000, |_| true),
         None,
         "for somebody else"
     );
+    let vault = ["vault".to_owned(), "other".to_owned()];
+    let meant = |token: &str| {
+        authenticator
+            .token(token, &vault, 2_000, |_| true)
+            .map(|(_, audiences)| audiences)
+    };
+    assert_eq!(meant(&elsewhere), Some(vec!["vault".to_owned()]));
+    assert_eq!(meant("t"), None);
 }
 
 #[test]
