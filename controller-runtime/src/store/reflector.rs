@@ -96,10 +96,18 @@ impl<T: Object> Reflector<T> {
         self.put(object, self.list_cause(), listing);
     }
 
-    /// An object of the list that could not be decoded: its old copy stays.
-    pub fn listed_unreadable(&self, namespace: Option<&str>, name: &str, listing: Listing) {
-        let _writer = self.lock();
-        self.shared.write().touch(namespace, name, listing.0);
+    /// An object of a list or watch that could not be decoded: the copy before it stays, unless that was
+    /// another object of the same name.
+    pub fn unreadable(&self, namespace: Option<&str>, name: &str, uid: Option<&str>, listing: Listing) {
+        let mut subscribers = self.lock();
+        let known = self.shared.write().touch(namespace, name, listing.0).cloned();
+        if let Some(known) = known
+            && uid.is_some()
+            && known.meta().uid.as_deref() != uid
+        {
+            let cause = self.list_cause();
+            self.take(&mut subscribers, &known, cause);
+        }
     }
 
     /// The list is complete: what it did not contain is gone. With a namespace, the list was of that namespace only.

@@ -12,14 +12,16 @@
 use std::{cmp::Ordering, time::Duration};
 
 use super::{Config, Phase, Problem, StreamingLists, Verb, failure::Failure};
-use crate::{Backoff, clock::Instant, revision::compare};
+use crate::{clock::Instant, revision::compare};
 
 /// A watch that is ended by the server sooner than this has failed.
 const SHORT: Duration = Duration::from_secs(10);
 /// No server's wish to be left alone is followed for longer.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
-/// A server that broke this many streaming lists is asked for pages from then on.
+/// A server that broke so many streaming lists is asked for pages from then on.
 const STRIKES: u32 = 2;
+/// After so many failures in a row, of whatever kind, a list goes by pages once.
+const PATIENCE: u32 = 3;
 
 /// What the shell has to do.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,10 +30,9 @@ pub(crate) enum Order<'a> {
     Wait(Instant),
     /// Read the page that the token leads to; the first one without a token.
     List { token: Option<&'a str>, paged: bool },
-    /// Open a watch that begins with the whole set.
-    Stream,
-    /// Open a watch.
-    Watch { revision: &'a str },
+    /// Open a watch: at a revision, or (without one) beginning with the whole set. The server is to end it
+    /// after so many seconds.
+    Watch { revision: Option<&'a str>, seconds: u32 },
 }
 
 /// What an event of a watch says, as far as the core cares.
@@ -80,9 +81,11 @@ enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct ListWatch {
     state: State,
-    backoff: Backoff,
-    /// Failures in a row, without a healthy spell between.
+    /// Failures without a healthy spell between, and since when.
     failures: u32,
+    failing_since: Option<Instant>,
+    /// Watches have been open since then, with no failure.
+    healthy_since: Option<Instant>,
     /// Streaming lists are tried.
     streaming: bool,
     /// Streaming lists that broke.
@@ -91,51 +94,64 @@ pub(crate) struct ListWatch {
     pages_this_time: bool,
     /// This list is read in one piece, for a continue token has expired.
     whole_this_time: bool,
+    /// Why the last request failed; `None` once one of its kind succeeds.
     problem: Option<Problem>,
-    watch_limit: Duration,
-    answer_limit: Duration,
-    healthy_after: Duration,
+    /// After how long the server is to end the watch that is open.
+    seconds: u32,
+    config: Config,
 }
 
 impl ListWatch {
     pub(crate) fn new(config: &Config, now: Instant) -> Self {
         Self {
             state: State::Relist { at: now },
-            backoff: config.backoff.clone(),
             failures: 0,
+            failing_since: None,
+            healthy_since: None,
             streaming: config.streaming_lists == StreamingLists::Auto,
             strikes: 0,
             pages_this_time: false,
             whole_this_time: false,
             problem: None,
-            watch_limit: Duration::from_secs(config.watch_seconds.into()) + config.idle_margin,
-            answer_limit: config.answer_limit,
-            healthy_after: config.healthy_after,
+            seconds: config.watch_seconds,
+            config: config.clone(),
         }
     }
 
     /// What to do now. A request that is ordered counts as begun.
-    pub(crate) fn order(&mut self, now: Instant) -> Order<'_> {
+    pub(crate) fn order(&mut self, now: Instant, rng: &mut fastrand::Rng) -> Order<'_> {
         match &self.state {
             State::Relist { at } | State::Reopen { at, .. } if *at > now => return Order::Wait(*at),
-            State::Relist { .. } if self.streaming && !self.pages_this_time => self.state = State::Streaming,
+            State::Relist { .. } if self.streaming && !self.pages_this_time => {
+                self.state = State::Streaming;
+                self.seconds = self.lifetime(rng);
+            }
             State::Relist { .. } => self.state = State::Paging { token: None },
             State::Reopen { revision, .. } => {
+                let revision = revision.clone();
                 self.state = State::Watching {
-                    revision: revision.clone(),
+                    revision,
                     opened: None,
-                }
+                };
+                self.seconds = self.lifetime(rng);
             }
             State::Paging { .. } | State::Streaming | State::Watching { .. } => {}
         }
+        let seconds = self.seconds;
         match &self.state {
             State::Relist { at } | State::Reopen { at, .. } => Order::Wait(*at),
             State::Paging { token } => Order::List {
                 token: token.as_deref(),
                 paged: !self.whole_this_time,
             },
-            State::Streaming => Order::Stream,
-            State::Watching { revision, .. } => Order::Watch { revision },
+            State::Streaming => Order::Watch {
+                revision: None,
+                seconds,
+            },
+            State::Watching { revision, .. } => Order::Watch {
+                revision: Some(revision),
+                seconds,
+            },
         }
     }
 
@@ -160,6 +176,7 @@ impl ListWatch {
     pub(crate) fn opened(&mut self, now: Instant) {
         if let State::Watching { opened, .. } = &mut self.state {
             *opened = Some(now);
+            self.healthy_since.get_or_insert(now);
             self.problem = None;
         }
     }
@@ -173,47 +190,50 @@ impl ListWatch {
         at: Option<&str>,
     ) -> Step {
         match (&mut self.state, event) {
-            (State::Streaming, Event::Bookmark { end: true }) => {
-                let Some(at) = at else {
-                    let failure = Failure::Malformed("an end mark without a resourceVersion".into());
-                    self.failed(now, rng, &failure);
-                    return Step::Close;
-                };
-                self.state = State::Watching {
-                    revision: at.to_owned(),
-                    opened: Some(now),
-                };
-                self.strikes = 0;
-                self.listed();
-                Step::Synced
-            }
-            (State::Streaming, Event::Bookmark { end: false }) => Step::Pass,
             (State::Watching { revision, .. }, event) => {
-                if let Some(at) = at {
-                    if compare(at, revision) == Some(Ordering::Less) {
-                        let failure = Failure::WentBack {
-                            from: revision.clone(),
-                            to: at.to_owned(),
-                        };
-                        self.failed(now, rng, &failure);
+                let known = at.and_then(|at| Some((at, compare(at, revision)?)));
+                match (known, event) {
+                    // Some servers tell a deletion with the revision of the object's last change.
+                    (Some((_, Ordering::Less)), Event::Delete) => {}
+                    (Some((at, Ordering::Less)), _) => {
+                        let (from, to) = (revision.clone(), at.to_owned());
+                        self.failed(now, rng, &Failure::WentBack { from, to });
                         return Step::Close;
                     }
-                    at.clone_into(revision);
+                    _ => {
+                        if let Some(at) = at {
+                            at.clone_into(revision);
+                        }
+                    }
                 }
                 match event {
                     Event::Bookmark { .. } => Step::Pass,
                     Event::Put | Event::Delete => Step::Take,
                 }
             }
-            _ => Step::List,
+            (_, Event::Bookmark { end: true }) => {
+                let Some(revision) = at.map(str::to_owned) else {
+                    let failure = Failure::Malformed("an end mark without a resourceVersion".into());
+                    self.failed(now, rng, &failure);
+                    return Step::Close;
+                };
+                let opened = Some(now);
+                self.state = State::Watching { revision, opened };
+                self.healthy_since.get_or_insert(now);
+                self.strikes = 0;
+                self.listed();
+                Step::Synced
+            }
+            (_, Event::Bookmark { end: false }) => Step::Pass,
+            (_, Event::Put | Event::Delete) => Step::List,
         }
     }
 
     /// For how long the open watch may be silent.
     pub(crate) fn silence_limit(&self) -> Duration {
         match self.state {
-            State::Streaming => self.answer_limit,
-            _ => self.watch_limit,
+            State::Streaming => self.config.answer_limit,
+            _ => Duration::from_secs(self.seconds.into()) + self.config.idle_margin,
         }
     }
 
@@ -221,7 +241,7 @@ impl ListWatch {
     pub(crate) fn silent(&mut self, now: Instant, rng: &mut fastrand::Rng) {
         let failure = match self.state {
             State::Streaming => Failure::NoEndMark,
-            _ => Failure::Silent(self.watch_limit),
+            _ => Failure::Silent(self.silence_limit()),
         };
         self.failed(now, rng, &failure);
     }
@@ -238,7 +258,6 @@ impl ListWatch {
                     return self.failed(now, rng, &Failure::TooShort(lived));
                 }
                 let revision = revision.clone();
-                self.forget_if_healthy(now);
                 self.state = State::Reopen { revision, at: now };
             }
             State::Streaming => self.failed(now, rng, &Failure::NoEndMark),
@@ -248,22 +267,26 @@ impl ListWatch {
 
     /// A request failed, or a stream broke.
     pub(crate) fn failed(&mut self, now: Instant, rng: &mut fastrand::Rng, failure: &Failure) {
-        self.forget_if_healthy(now);
+        let healthy = self.healthy_since.take();
+        if healthy.is_some_and(|since| now.saturating_duration_since(since) >= self.config.healthy_after) {
+            self.failures = 0;
+            self.failing_since = None;
+        }
         self.failures = self.failures.saturating_add(1);
         self.note(now, failure);
         let mut at = now + self.delay(rng, failure);
         self.state = match std::mem::replace(&mut self.state, State::Relist { at: now }) {
             State::Streaming => {
-                if self.gives_up_streaming(failure) {
+                if self.streaming_broke(failure) {
                     at = now;
                 }
                 State::Relist { at }
             }
-            State::Paging { token: Some(_) } if failure.loses_place() => {
-                self.whole_this_time = true;
+            State::Paging { token } => {
+                self.whole_this_time = token.is_some() && failure.loses_place();
                 State::Relist { at }
             }
-            State::Paging { .. } | State::Relist { .. } => State::Relist { at },
+            State::Relist { .. } => State::Relist { at },
             State::Watching { .. } | State::Reopen { .. } if failure.loses_place() => State::Relist { at },
             State::Watching { revision, .. } | State::Reopen { revision, .. } => {
                 State::Reopen { revision, at }
@@ -281,7 +304,7 @@ impl ListWatch {
 
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
-            State::Relist { .. } | State::Reopen { .. } if self.problem.is_some() => Phase::Failing,
+            _ if self.problem.is_some() => Phase::Failing,
             State::Relist { .. } | State::Paging { .. } | State::Streaming => Phase::Listing,
             State::Reopen { .. } | State::Watching { .. } => Phase::Watching,
         }
@@ -298,14 +321,25 @@ impl ListWatch {
         }
     }
 
+    /// A moment between three quarters of the configured lifetime and all of it: watches that were opened together
+    /// do not end together.
+    fn lifetime(&self, rng: &mut fastrand::Rng) -> u32 {
+        let whole = self.config.watch_seconds;
+        whole - rng.u32(0..=whole / 4)
+    }
+
     fn delay(&self, rng: &mut fastrand::Rng, failure: &Failure) -> Duration {
-        let own = self.backoff.delay(self.failures, rng.f64());
-        let wished = failure.retry_after().unwrap_or_default();
-        own.max(wished.min(LONGEST_RETRY_AFTER))
+        let backoff = &self.config.backoff;
+        let own = backoff.delay(self.failures, rng.f64());
+        match failure.retry_after() {
+            // Not all of those who were told the same come back at the same moment.
+            Some(wish) if wish > own => wish.min(LONGEST_RETRY_AFTER) + backoff.delay(1, rng.f64()),
+            _ => own,
+        }
     }
 
     fn note(&mut self, now: Instant, failure: &Failure) {
-        let since = self.problem.as_ref().map_or(now, |problem| problem.since);
+        let since = *self.failing_since.get_or_insert(now);
         self.problem = Some(Problem {
             verb: self.verb(),
             message: failure.to_string(),
@@ -315,12 +349,12 @@ impl ListWatch {
         });
     }
 
-    /// Whether this list goes on by pages at once; the last strike makes that so for good.
-    fn gives_up_streaming(&mut self, failure: &Failure) -> bool {
-        let refused = failure.refuses_streaming();
-        if !refused && *failure != Failure::NoEndMark {
+    /// Takes note of a streaming list that broke; true when the list goes on by pages at once.
+    fn streaming_broke(&mut self, failure: &Failure) -> bool {
+        let Some(refused) = failure.breaks_streaming() else {
+            self.pages_this_time = self.failures >= PATIENCE;
             return false;
-        }
+        };
         self.strikes += 1;
         self.streaming = !refused && self.strikes < STRIKES;
         self.pages_this_time = true;
@@ -334,16 +368,6 @@ impl ListWatch {
             |problem: &Problem| problem.verb == Verb::List || matches!(self.state, State::Watching { .. });
         if self.problem.as_ref().is_some_and(settled) {
             self.problem = None;
-        }
-    }
-
-    fn forget_if_healthy(&mut self, now: Instant) {
-        if let State::Watching {
-            opened: Some(opened), ..
-        } = self.state
-            && now.saturating_duration_since(opened) >= self.healthy_after
-        {
-            self.failures = 0;
         }
     }
 }

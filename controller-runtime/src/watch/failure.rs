@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// The revision that a watch would go on from is worth nothing any more.
+    /// The revision that a watch would go on from is of no use any more.
     pub(crate) fn loses_place(&self) -> bool {
         match self {
             // 410 Gone is how history that was compacted shows, 404 how a kind that is not served (any more) does: if
@@ -54,16 +54,18 @@ impl Failure {
             Self::Refused { status, .. } => {
                 matches!(status.code, 410 | 404) || matches!(status.reason.as_str(), "Expired" | "Gone")
             }
-            Self::WentBack { .. } => true,
+            // Going on from the same revision would bring the same text again.
+            Self::WentBack { .. } | Self::Malformed(_) => true,
             _ => false,
         }
     }
 
-    /// The server does not know streaming lists.
-    pub(crate) fn refuses_streaming(&self) -> bool {
+    /// A streaming list failed as it does where the server does not know them: `Some(true)` when it says so.
+    pub(crate) fn breaks_streaming(&self) -> Option<bool> {
         match self {
-            Self::Refused { status, .. } => matches!(status.code, 400 | 422),
-            _ => false,
+            Self::Refused { status, .. } => matches!(status.code, 400 | 422).then_some(true),
+            Self::NoEndMark | Self::NoAnswer(_) => Some(false),
+            _ => None,
         }
     }
 }

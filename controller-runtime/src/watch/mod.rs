@@ -6,10 +6,13 @@
 mod config;
 mod core;
 mod failure;
+mod fault;
 mod informer;
+mod slim;
 mod source;
 mod status;
 mod transport;
+mod unreadable;
 mod wire;
 
 #[cfg(test)]

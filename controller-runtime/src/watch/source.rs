@@ -1,14 +1,18 @@
 //! The shell of one source: carries out what its core orders.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use kube::core::TypeMeta;
 use tokio::{sync::watch, time::sleep_until};
 
 use super::{
-    SourceStatus, Undecodable,
+    SourceStatus,
     core::{Event, ListWatch, Order, Step},
     failure::Failure,
     transport::{Endpoint, Lines, Read},
-    wire::{self, Item, Line, Unreadable},
+    unreadable::Collection,
+    wire::{self, Decoder, Item, Line, Unreadable},
 };
 use crate::{
     clock,
@@ -16,8 +20,8 @@ use crate::{
     store::{Listing, Reflector},
 };
 
-/// Of the objects that cannot be decoded, so many are named in the status.
-const MOST_NAMED: usize = 100;
+/// After so many objects of a page, others get their turn.
+const YIELD_AFTER: usize = 128;
 
 pub(super) struct Driver<'a, T: Object> {
     reflector: &'a Reflector<T>,
@@ -28,6 +32,8 @@ pub(super) struct Driver<'a, T: Object> {
     rng: fastrand::Rng,
     listing: Listing,
     namespace: Option<String>,
+    decoder: Decoder,
+    unreadable: Collection,
 }
 
 impl<'a, T: Object> Driver<'a, T> {
@@ -37,7 +43,15 @@ impl<'a, T: Object> Driver<'a, T> {
         statuses: &'a watch::Sender<Vec<SourceStatus>>,
         index: usize,
     ) -> Self {
-        let namespace = statuses.borrow()[index].source.namespace.clone();
+        let source = Arc::clone(&statuses.borrow()[index].source);
+        let decoder = Decoder {
+            pruning: endpoint.config.pruning.clone(),
+            confidential: source.group.is_empty() && source.kind == "Secret",
+            types: TypeMeta {
+                api_version: source.api_version(),
+                kind: source.kind.clone(),
+            },
+        };
         Self {
             reflector,
             endpoint,
@@ -46,13 +60,15 @@ impl<'a, T: Object> Driver<'a, T> {
             core: ListWatch::new(&endpoint.config, clock::now()),
             rng: clock::rng(None),
             listing: reflector.begin_list(),
-            namespace,
+            namespace: source.namespace.clone(),
+            decoder,
+            unreadable: Collection::default(),
         }
     }
 
     pub(super) async fn run(mut self) {
         loop {
-            let order = self.core.order(clock::now());
+            let order = self.core.order(clock::now(), &mut self.rng);
             match order {
                 Order::Wait(until) => sleep_until(until).await,
                 Order::List { token, paged } => {
@@ -60,15 +76,15 @@ impl<'a, T: Object> Driver<'a, T> {
                         self.listing = self.reflector.begin_list();
                     }
                     let answer = self.endpoint.list(token, paged).await;
-                    self.page(answer);
+                    if let Err(failure) = self.page(answer).await {
+                        self.failed(&failure);
+                    }
                 }
-                Order::Stream => {
-                    self.listing = self.reflector.begin_list();
-                    let lines = self.endpoint.watch(None).await;
-                    self.follow(lines).await;
-                }
-                Order::Watch { revision } => {
-                    let lines = self.endpoint.watch(Some(revision)).await;
+                Order::Watch { revision, seconds } => {
+                    if revision.is_none() {
+                        self.listing = self.reflector.begin_list();
+                    }
+                    let lines = self.endpoint.watch(revision, seconds).await;
                     self.follow(lines).await;
                 }
             }
@@ -76,23 +92,25 @@ impl<'a, T: Object> Driver<'a, T> {
         }
     }
 
-    fn page(&mut self, answer: Result<Bytes, Failure>) {
-        let head = answer.and_then(|text| {
-            wire::page(&text, &self.endpoint.config.pruning, |item| self.listed(item))
-                .map_err(|error| Failure::Malformed(error.to_string()))
-        });
-        let revision = |head: &wire::ListHead| head.resource_version.clone().filter(|text| !text.is_empty());
-        match head {
-            Ok(head) => match revision(&head) {
-                Some(revision) => {
-                    if self.core.page(clock::now(), &revision, head.token.as_deref()) {
-                        self.synced();
-                    }
-                }
-                None => self.failed(&Failure::Malformed("a list without a resourceVersion".into())),
-            },
-            Err(failure) => self.failed(&failure),
+    async fn page(&mut self, answer: Result<Bytes, Failure>) -> Result<(), Failure> {
+        let text = answer?;
+        let malformed = |error: serde_json::Error| Failure::Malformed(error.to_string());
+        let (head, items) = wire::page(&text).map_err(malformed)?;
+        let revision = head.resource_version.filter(|revision| !revision.is_empty());
+        let Some(revision) = revision else {
+            return Err(Failure::Malformed("a list without a resourceVersion".to_owned()));
+        };
+        for (count, raw) in items.into_iter().enumerate() {
+            if count % YIELD_AFTER == YIELD_AFTER - 1 {
+                tokio::task::yield_now().await;
+            }
+            let item = self.decoder.item(raw);
+            self.listed(item);
         }
+        if self.core.page(clock::now(), &revision, head.token.as_deref()) {
+            self.synced();
+        }
+        Ok(())
     }
 
     async fn follow(&mut self, lines: Result<Lines, Failure>) {
@@ -118,7 +136,7 @@ impl<'a, T: Object> Driver<'a, T> {
 
     /// Takes a line of the watch; false when the watch is to be closed.
     fn line(&mut self, text: &[u8]) -> bool {
-        let line = match wire::line::<T>(text, &self.endpoint.config.pruning) {
+        let line = match self.decoder.line::<T>(text) {
             Ok(line) => line,
             Err(error) => {
                 self.failed(&Failure::Malformed(error.to_string()));
@@ -172,46 +190,48 @@ impl<'a, T: Object> Driver<'a, T> {
         match (event, item) {
             (Event::Delete, item) => {
                 let (namespace, name) = names_of(&item);
-                if let Some(name) = name {
-                    self.reflector.delete(namespace, name);
-                }
+                self.unreadable.readable(namespace, name);
+                self.reflector.delete(namespace, name);
             }
-            (_, Item::Object(object)) => self.reflector.apply(object, self.listing),
-            (_, Item::Unreadable(unreadable)) => self.unreadable(unreadable),
+            (_, Item::Object(object)) => {
+                self.readable(&object);
+                self.reflector.apply(object, self.listing);
+            }
+            (_, Item::Unreadable(unreadable)) => self.keep_old(unreadable),
         }
+        self.publish_unreadable();
     }
 
     fn listed(&mut self, item: Item<T>) {
         match item {
-            Item::Object(object) => self.reflector.listed(object, self.listing),
-            Item::Unreadable(unreadable) => self.unreadable(unreadable),
+            Item::Object(object) => {
+                self.readable(&object);
+                self.reflector.listed(object, self.listing);
+            }
+            Item::Unreadable(unreadable) => self.keep_old(unreadable),
         }
     }
 
-    fn unreadable(&mut self, unreadable: Unreadable) {
+    fn readable(&mut self, object: &T) {
+        let meta = object.meta();
+        let name = meta.name.as_deref().unwrap_or_default();
+        self.unreadable.readable(meta.namespace.as_deref(), name);
+    }
+
+    fn keep_old(&mut self, unreadable: Unreadable) {
         let Unreadable { identity, message } = unreadable;
-        let name = identity.name.unwrap_or_default();
-        self.reflector
-            .listed_unreadable(identity.namespace.as_deref(), &name, self.listing);
+        let (namespace, uid) = (identity.namespace.as_deref(), identity.uid.as_deref());
+        let name = identity.name.as_deref().unwrap_or_default();
         tracing::warn!(
-            namespace = identity.namespace,
-            name,
-            uid = identity.uid,
+            kind = self.decoder.types.kind,
+            object.namespace = namespace,
+            object.name = name,
+            object.uid = uid,
             message,
-            "an object could not be decoded; its old copy is kept"
+            "an object could not be decoded; the copy before it is kept"
         );
-        let note = Undecodable {
-            uid: identity.uid,
-            resource_version: identity.resource_version,
-            message,
-        };
-        self.statuses.send_modify(|all| {
-            let known = &mut all[self.index].undecodable;
-            let key = (identity.namespace, name);
-            if known.len() < MOST_NAMED || known.contains_key(&key) {
-                known.insert(key, note);
-            }
-        });
+        self.reflector.unreadable(namespace, name, uid, self.listing);
+        self.unreadable.add(identity, message, self.listing);
     }
 
     fn synced(&mut self) {
@@ -226,11 +246,21 @@ impl<'a, T: Object> Driver<'a, T> {
         if others {
             self.reflector.set_synced();
         }
+        self.unreadable.end_list(self.listing);
+        self.publish_unreadable();
         self.statuses.send_if_modified(|all| {
             let first = !all[self.index].synced;
             all[self.index].synced = true;
             first
         });
+    }
+
+    fn publish_unreadable(&mut self) {
+        if self.unreadable.take_changed() {
+            let known = self.unreadable.all();
+            self.statuses
+                .send_modify(|all| all[self.index].undecodable = known);
+        }
     }
 
     /// Everything up to the revision of the watch is in the store.
@@ -259,14 +289,12 @@ impl<'a, T: Object> Driver<'a, T> {
     }
 }
 
-fn names_of<T: Object>(item: &Item<T>) -> (Option<&str>, Option<&str>) {
-    match item {
-        Item::Object(object) => (object.meta().namespace.as_deref(), object.meta().name.as_deref()),
-        Item::Unreadable(unreadable) => (
-            unreadable.identity.namespace.as_deref(),
-            unreadable.identity.name.as_deref(),
-        ),
-    }
+fn names_of<T: Object>(item: &Item<T>) -> (Option<&str>, &str) {
+    let (namespace, name) = match item {
+        Item::Object(object) => (&object.meta().namespace, &object.meta().name),
+        Item::Unreadable(unreadable) => (&unreadable.identity.namespace, &unreadable.identity.name),
+    };
+    (namespace.as_deref(), name.as_deref().unwrap_or_default())
 }
 
 fn revision_of<T: Object>(item: &Item<T>) -> Option<&str> {

@@ -34,6 +34,17 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Group and version, as objects carry them.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.plural)?;
@@ -75,7 +86,7 @@ pub enum Phase {
     Listing,
     /// A watch is open, or being opened after an ordinary end.
     Watching,
-    /// The last request failed, and the next one waits.
+    /// The last request failed, and none has succeeded since.
     Failing,
 }
 
@@ -90,7 +101,7 @@ pub struct Problem {
     pub code: Option<u16>,
     /// Since when, without a healthy spell between.
     pub since: Instant,
-    /// How often in a row.
+    /// How often since then.
     pub failures: u32,
 }
 
@@ -107,8 +118,9 @@ pub struct SourceStatus {
     pub synced: bool,
     /// Why it fails; `None` when it does not.
     pub problem: Option<Problem>,
-    /// Objects that could not be decoded, by namespace and name; the first hundred. Their old copies are in the store.
-    pub undecodable: BTreeMap<(Option<String>, String), Undecodable>,
+    /// Objects that could not be decoded, by namespace and name; a hundred of them at most. What the store holds of
+    /// them is the copy before.
+    pub undecodable: Arc<BTreeMap<(Option<String>, String), Undecodable>>,
 }
 
 /// An object that could not be decoded.
@@ -131,7 +143,7 @@ impl SourceStatus {
             since: now,
             synced: false,
             problem: None,
-            undecodable: BTreeMap::new(),
+            undecodable: Arc::default(),
         }
     }
 }

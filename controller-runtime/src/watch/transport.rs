@@ -51,11 +51,11 @@ impl Endpoint {
     }
 
     /// Opens a watch at a revision, or (without one) a streaming list.
-    pub(crate) async fn watch(&self, revision: Option<&str>) -> Result<Lines, Failure> {
+    pub(crate) async fn watch(&self, revision: Option<&str>, seconds: u32) -> Result<Lines, Failure> {
         let params = WatchParams {
             label_selector: self.config.labels.clone(),
             field_selector: self.config.fields.clone(),
-            timeout: Some(self.config.watch_seconds),
+            timeout: Some(seconds),
             bookmarks: true,
             send_initial_events: revision.is_none(),
         };

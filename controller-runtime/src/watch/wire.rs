@@ -2,13 +2,13 @@
 //!
 //! An object that cannot be decoded is an [`Unreadable`]: it keeps its place and blinds nobody to the others.
 
-use std::borrow::Cow;
+use std::{any::Any, borrow::Cow};
 
-use kube::core::Status;
+use kube::core::{DynamicObject, Status, TypeMeta};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Pruning, core::Event};
+use super::{Pruning, core::Event, fault, slim::decode_without};
 use crate::object::Object;
 
 /// One object of a list or an event.
@@ -84,75 +84,75 @@ struct BookmarkMeta {
     annotations: Option<std::collections::BTreeMap<String, String>>,
 }
 
-/// Decodes a page, and gives each object to `take` as soon as it is decoded.
-pub(crate) fn page<T: Object>(
-    text: &[u8],
-    pruning: &Pruning,
-    mut take: impl FnMut(Item<T>),
-) -> Result<ListHead, serde_json::Error> {
+/// How the objects of one source are decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoder {
+    pub(crate) pruning: Pruning,
+    /// Of an object that cannot be decoded, nothing but the place is told.
+    pub(crate) confidential: bool,
+    /// What the objects are, for those that do not say it: lists of built-in kinds leave it out.
+    pub(crate) types: TypeMeta,
+}
+
+/// Reads where a list stands, and finds its objects without decoding them.
+pub(crate) fn page(text: &[u8]) -> Result<(ListHead, Vec<&RawValue>), serde_json::Error> {
     let list: RawList<'_> = serde_json::from_slice(text)?;
-    for raw in list.items.unwrap_or_default() {
-        take(item(raw, pruning));
-    }
-    Ok(list.metadata)
+    Ok((list.metadata, list.items.unwrap_or_default()))
 }
 
-/// Decodes one line of a watch.
-pub(crate) fn line<T: Object>(text: &[u8], pruning: &Pruning) -> Result<Line<T>, serde_json::Error> {
-    let event: RawEvent<'_> = serde_json::from_slice(text)?;
-    Ok(match &*event.r#type {
-        "ADDED" | "MODIFIED" => Line::Change(Event::Put, item(event.object, pruning)),
-        "DELETED" => Line::Change(Event::Delete, item(event.object, pruning)),
-        "BOOKMARK" => {
-            let OnlyMetadata { metadata } =
-                serde_json::from_str::<OnlyMetadata<BookmarkMeta>>(event.object.get())?;
-            let mark = metadata
-                .annotations
-                .as_ref()
-                .and_then(|all| all.get("k8s.io/initial-events-end"));
-            Line::Bookmark {
-                end: mark.is_some_and(|value| value == "true"),
-                revision: metadata.resource_version,
-            }
+impl Decoder {
+    /// Decodes one line of a watch.
+    pub(crate) fn line<T: Object>(&self, text: &[u8]) -> Result<Line<T>, serde_json::Error> {
+        let event: RawEvent<'_> = serde_json::from_slice(text)?;
+        Ok(match &*event.r#type {
+            "ADDED" | "MODIFIED" => Line::Change(Event::Put, self.item(event.object)),
+            "DELETED" => Line::Change(Event::Delete, self.item(event.object)),
+            "BOOKMARK" => bookmark(event.object)?,
+            "ERROR" => Line::Error(serde_json::from_str(event.object.get())?),
+            other => Line::Unknown(other.to_owned()),
+        })
+    }
+
+    /// Decodes one object, without what is pruned.
+    pub(crate) fn item<T: Object>(&self, raw: &RawValue) -> Item<T> {
+        let text = raw.get();
+        let decoded = match self.pruning {
+            Pruning::ManagedFields => decode_without(text, &["metadata", "managedFields"]),
+            Pruning::OtherManagers(_) | Pruning::Nothing => serde_json::from_str(text),
+        };
+        let message = match decoded {
+            Ok(object) => match self.finish(object) {
+                Some(object) => return Item::Object(object),
+                None => "metadata.name: it is missing".to_owned(),
+            },
+            Err(error) => fault::describe(text, &error, self.confidential),
+        };
+        let identity = serde_json::from_str::<OnlyMetadata<Identity>>(text)
+            .map(|only| only.metadata)
+            .unwrap_or_default();
+        Item::Unreadable(Unreadable { identity, message })
+    }
+
+    fn finish<T: Object>(&self, mut object: T) -> Option<T> {
+        let meta = object.meta_mut();
+        meta.name.as_ref().filter(|name| !name.is_empty())?;
+        if let (Pruning::OtherManagers(own), Some(entries)) = (&self.pruning, &mut meta.managed_fields) {
+            entries.retain(|entry| entry.manager.as_ref() == Some(own));
+            entries.shrink_to_fit();
         }
-        "ERROR" => Line::Error(serde_json::from_str(event.object.get())?),
-        other => Line::Unknown(other.to_owned()),
+        if let Some(dynamic) = (&mut object as &mut dyn Any).downcast_mut::<DynamicObject>() {
+            dynamic.types.get_or_insert_with(|| self.types.clone());
+        }
+        Some(object)
+    }
+}
+
+fn bookmark<T>(raw: &RawValue) -> Result<Line<T>, serde_json::Error> {
+    let OnlyMetadata { metadata } = serde_json::from_str::<OnlyMetadata<BookmarkMeta>>(raw.get())?;
+    let annotations = metadata.annotations.unwrap_or_default();
+    let mark = annotations.get("k8s.io/initial-events-end");
+    Ok(Line::Bookmark {
+        end: mark.is_some_and(|value| value == "true"),
+        revision: metadata.resource_version,
     })
-}
-
-fn item<T: Object>(raw: &RawValue, pruning: &Pruning) -> Item<T> {
-    match serde_json::from_str::<T>(raw.get()) {
-        Ok(object) if object.meta().name.is_none() => Item::Unreadable(Unreadable {
-            identity: identity(raw),
-            message: "it has no name".to_owned(),
-        }),
-        Ok(mut object) => {
-            prune(&mut object, pruning);
-            Item::Object(object)
-        }
-        Err(error) => Item::Unreadable(Unreadable {
-            identity: identity(raw),
-            message: error.to_string(),
-        }),
-    }
-}
-
-fn identity(raw: &RawValue) -> Identity {
-    serde_json::from_str::<OnlyMetadata<Identity>>(raw.get())
-        .map(|only| only.metadata)
-        .unwrap_or_default()
-}
-
-fn prune<T: Object>(object: &mut T, pruning: &Pruning) {
-    let fields = &mut object.meta_mut().managed_fields;
-    match pruning {
-        Pruning::ManagedFields => *fields = None,
-        Pruning::OtherManagers(own) => {
-            if let Some(entries) = fields {
-                entries.retain(|entry| entry.manager.as_ref() == Some(own));
-                entries.shrink_to_fit();
-            }
-        }
-        Pruning::Nothing => {}
-    }
 }
