@@ -39,6 +39,7 @@ struct State {
     phase: Phase,
     controllers: BTreeMap<String, ControllerState>,
     missing_rights: Vec<String>,
+    leadership: Option<String>,
 }
 
 /// What is known of one controller.
@@ -78,6 +79,7 @@ impl Board {
                 phase: Phase::Running,
                 controllers: BTreeMap::new(),
                 missing_rights: Vec::new(),
+                leadership: None,
             })),
             feed: Feed::new(),
         };
@@ -109,6 +111,14 @@ impl Board {
             ended: None,
         };
         self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
+    }
+
+    /// Where this process stands in the election of a leader.
+    pub(crate) fn leadership(&self, leadership: &str) {
+        self.change(|state| state.leadership = Some(leadership.to_owned()));
+        self.tell(Happening::Leadership {
+            leadership: leadership.to_owned(),
+        });
     }
 
     /// These rights are missing now.
@@ -170,6 +180,7 @@ impl Board {
                 .map(|(name, controller)| controller.status(name, now))
                 .collect(),
             missing_rights: state.missing_rights.clone(),
+            leadership: state.leadership.clone(),
         };
         status.ready = readiness::judge(&status).is_ready();
         status

@@ -23,6 +23,8 @@ pub struct OperatorStatus {
     pub controllers: Vec<ControllerStatus>,
     /// Rights that it needs and does not have, such as `owns ConfigMap: missing "watch" configmaps`.
     pub missing_rights: Vec<String>,
+    /// Where it stands in the election of a leader, if there is one: `leading`, `standby: … leads`.
+    pub leadership: Option<String>,
 }
 
 /// The life of an operator.
@@ -218,6 +220,11 @@ pub enum Happening {
         controller: String,
         /// Which watch.
         source: SourceId,
+    },
+    /// The election of a leader has moved on.
+    Leadership {
+        /// Where this process stands.
+        leadership: String,
     },
     /// The rights that are missing have changed; none are when the list is empty.
     MissingRights {

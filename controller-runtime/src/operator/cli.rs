@@ -4,7 +4,9 @@ use std::{io::Write as _, net::SocketAddr, path::PathBuf};
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use super::{ManifestOptions, Operator, OperatorError, RunOptions, Stop, manifests::yaml, signals};
+use super::{
+    ElectionOptions, ManifestOptions, Operator, OperatorError, RunOptions, Stop, manifests::yaml, signals,
+};
 use crate::declare::{self, Namespaces};
 
 #[derive(Debug, Parser)]
@@ -81,6 +83,15 @@ struct RunArgs {
         value_delimiter = ','
     )]
     namespaces: Vec<String>,
+    /// Reconcile only while holding a Lease, so that several replicas can run
+    #[arg(long, env = "OPERATOR_LEADER_ELECT")]
+    leader_elect: bool,
+    /// The namespace of the Lease [default: that of the Pod or the kubeconfig]
+    #[arg(long, env = "POD_NAMESPACE", value_name = "NAME")]
+    lease_namespace: Option<String>,
+    /// Who this process is, in the Lease
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    identity: Option<String>,
     /// Log lines as JSON
     #[arg(long, env = "OPERATOR_JSON_LOGS")]
     json_logs: bool,
@@ -134,6 +145,16 @@ impl Operator {
             .address(args.address)
             .namespaces(watched(args.namespaces))
             .stop_on(&stop);
+        if args.leader_elect {
+            let mut election = ElectionOptions::new();
+            if let Some(namespace) = args.lease_namespace {
+                election = election.namespace(namespace);
+            }
+            if let Some(identity) = args.identity {
+                election = election.identity(identity);
+            }
+            options = options.elect(election);
+        }
         if let Some(file) = args.address_file {
             options = options.address_file(file);
         }

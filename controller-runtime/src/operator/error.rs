@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use crate::declare::BoxError;
+use crate::{declare::BoxError, leader::Loss};
 
 /// Why an operator ended.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +43,9 @@ pub enum OperatorError {
         /// Why.
         message: String,
     },
+    /// Another process leads now, or this one could not show that it does.
+    #[error("leadership lost: {0}")]
+    LeadershipLost(#[source] Loss),
     /// A second signal came while reconciles were running.
     #[error("stopped by a second signal; dropped while running: {}", list(.running))]
     Dropped {

@@ -150,7 +150,7 @@ fn deployment(name: &str, options: &ManifestOptions) -> Value {
     let container = json!({
         "name": "operator",
         "image": options.image,
-        "args": ["run"],
+        "args": ["run", "--leader-elect"],
         "env": env,
         "ports": [{"name": "http", "containerPort": 8080}],
         "livenessProbe": probe("/livez"),

@@ -18,6 +18,7 @@
 //!
 //! Not promised: that a kind the API server does not know ends the process. It is said, and waited for.
 
+mod candidate;
 #[cfg(feature = "cli")]
 mod cli;
 mod client;
@@ -38,6 +39,7 @@ use std::fmt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
+pub use candidate::ElectionOptions;
 pub use error::OperatorError;
 pub use manifests::ManifestOptions;
 pub use run::RunOptions;

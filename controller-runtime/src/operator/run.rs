@@ -1,15 +1,16 @@
 //! `run`: the status endpoint first, then the client, then every controller, until asked to stop.
 
-use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use kube::{Client, Config, client::retry::RetryPolicy};
 use tokio::task::JoinSet;
 
-use super::{Operator, OperatorError, Stop, client};
+use super::{ElectionOptions, Operator, OperatorError, Stop, candidate::Candidate, client};
 use crate::{
+    clock,
     declare::{BoxError, Environment, Namespaces, Runnable},
-    leader::WriteGate,
+    leader::{Loss, WriteGate},
     manager::{Board, access},
     metrics::Metrics,
     runner::Observer,
@@ -23,6 +24,7 @@ pub struct RunOptions {
     address: Option<SocketAddr>,
     address_file: Option<PathBuf>,
     namespaces: Namespaces,
+    election: Option<ElectionOptions>,
     stop: Stop,
 }
 
@@ -53,6 +55,12 @@ impl RunOptions {
     /// Watches these namespaces.
     pub fn namespaces(mut self, namespaces: Namespaces) -> Self {
         self.namespaces = namespaces;
+        self
+    }
+
+    /// Reconciles only while this process leads.
+    pub fn elect(mut self, election: ElectionOptions) -> Self {
+        self.election = Some(election);
         self
     }
 
@@ -100,24 +108,41 @@ impl Operator {
         }
         #[cfg(feature = "probes")]
         let _endpoint = serve(board, &metrics, &options).await?;
-        let gate = WriteGate::open();
-        let client = match options.client {
-            Some(client) => client::gated(client, &gate, None),
-            None => connect(&metrics, &gate).await.map_err(OperatorError::Client)?,
+        let gate = if options.election.is_some() {
+            WriteGate::closed()
+        } else {
+            WriteGate::open()
         };
-        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics)];
+        let (plain, retries) = match options.client {
+            Some(client) => (client, None),
+            None => (
+                connect(&metrics).await.map_err(OperatorError::Client)?,
+                Some(RetryPolicy::server_retry()),
+            ),
+        };
+        let client = client::gated(plain.clone(), &gate, retries);
+        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics.clone())];
         let questions = access::questions(self.declarations(), &options.namespaces);
         let _access = OnDrop(tokio::spawn(ask_for_rights(
             client.clone(),
             questions,
             board.clone(),
         )));
-        let environment = Environment::new(client)
+        let mut environment = Environment::new(client)
             .namespaces(options.namespaces)
             .observe_with(Arc::new(observers))
             .shutdown_on(options.stop.first());
+        let candidate = options
+            .election
+            .map(|election| Candidate::enter(&self.name, &election, plain, gate));
+        let mut _telling = None;
+        if let Some(candidate) = &candidate {
+            environment = environment.hold_until(candidate.leading());
+            let telling = Candidate::tell(candidate.status(), self.name.clone(), board.clone(), metrics);
+            _telling = Some(OnDrop(tokio::spawn(telling)));
+        }
         let running = Running::start(self.controllers, &environment);
-        running.until_stopped(board, &options.stop).await
+        running.until_stopped(board, &options.stop, candidate).await
     }
 
     /// What would only show later, or not at all.
@@ -135,9 +160,8 @@ impl Operator {
 }
 
 /// A client by the environment: `KUBECONFIG`, or the Pod's service account.
-async fn connect(metrics: &Metrics, gate: &WriteGate) -> Result<Client, BoxError> {
-    let plain = client::plain(Config::infer().await?, metrics)?;
-    Ok(client::gated(plain, gate, Some(RetryPolicy::server_retry())))
+async fn connect(metrics: &Metrics) -> Result<Client, BoxError> {
+    Ok(client::plain(Config::infer().await?, metrics)?)
 }
 
 /// Says which rights are missing, in the log and on the board, until none is.
@@ -176,9 +200,30 @@ impl Running {
         Self { tasks }
     }
 
-    async fn until_stopped(mut self, board: &Board, stop: &Stop) -> Result<(), OperatorError> {
+    /// Waits until all controllers have ended, and gives the lease up when they have.
+    async fn until_stopped(
+        mut self,
+        board: &Board,
+        stop: &Stop,
+        mut candidate: Option<Candidate>,
+    ) -> Result<(), OperatorError> {
+        let result = self.wait(board, stop, candidate.as_mut()).await;
+        // What was dropped may still have a request on its way; the lease of such a process has to expire.
+        if let (Ok(()), Some(candidate)) = (&result, candidate) {
+            candidate.release().await;
+        }
+        result
+    }
+
+    async fn wait(
+        &mut self,
+        board: &Board,
+        stop: &Stop,
+        mut candidate: Option<&mut Candidate>,
+    ) -> Result<(), OperatorError> {
         let mut first = stop.first();
         let mut second = std::pin::pin!(stop.second());
+        let mut limit = std::pin::pin!(tokio::time::sleep(Duration::MAX));
         let mut stopping = false;
         let mut failure = None;
         loop {
@@ -186,6 +231,21 @@ impl Running {
                 biased;
                 () = &mut second => {
                     return Err(OperatorError::Dropped { running: board.running() });
+                }
+                () = &mut limit, if candidate.is_none() && failure.is_some() => {
+                    let running = board.running();
+                    if !running.is_empty() {
+                        tracing::warn!(?running, "dropped at the end of the leadership");
+                    }
+                    return failure.map_or(Ok(()), Err);
+                }
+                (loss, drain) = lost(&mut candidate) => {
+                    candidate = None;
+                    limit.as_mut().reset(clock::now() + drain);
+                    failure = Some(OperatorError::LeadershipLost(loss));
+                    if !stopping {
+                        stop.now();
+                    }
                 }
                 () = &mut first, if !stopping => {
                     stopping = true;
@@ -203,6 +263,14 @@ impl Running {
                 },
             }
         }
+    }
+}
+
+/// Resolves when the leadership is lost; never without an election.
+async fn lost(candidate: &mut Option<&mut Candidate>) -> (Loss, Duration) {
+    match candidate {
+        Some(candidate) => candidate.lost().await,
+        None => std::future::pending().await,
     }
 }
 
