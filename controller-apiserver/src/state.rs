@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::clock::{Clock, Identifiers, seconds};
 use crate::controllers::Work;
 use crate::controllers::definition::{self, Known};
-use crate::registry::{Registry, Resource};
+use crate::registry::{Registry, Resource, convert};
 use crate::storage::{Limits, Store, Stored};
 
 /// The server's state.
@@ -59,7 +59,8 @@ impl State {
     }
 
     /// Commits an object.
-    pub(crate) fn put(&mut self, resource: &Resource, key: &str, object: Value) -> Arc<Stored> {
+    pub(crate) fn put(&mut self, resource: &Resource, key: &str, mut object: Value) -> Arc<Stored> {
+        convert::to_storage(resource, &mut object);
         let stamp = resource.custom.as_ref().map_or(0, |custom| custom.stamp);
         self.put_at(&resource.collection, key, object, stamp)
     }

@@ -144,11 +144,8 @@ impl Session<'_> {
         let mut items = Vec::new();
         let mut last: Option<(usize, Arc<str>)> = None;
         for (at, (key, object)) in keyed.into_iter().enumerate() {
-            if !selection.matches(&key, &object) {
-                continue;
-            }
             if limit > 0 && items.len() == limit {
-                // At least one more is selected: there is another page.
+                // More is stored, selected or not: a real server does not look at it either.
                 if let Some((position, last)) = &last {
                     let start = format!("{}\0", last.strip_prefix(prefix).unwrap_or(last));
                     let token = Token {
@@ -160,8 +157,10 @@ impl Session<'_> {
                 }
                 break;
             }
-            last = Some((at, Arc::clone(&key)));
-            items.push(object);
+            if selection.matches(&key, &object) {
+                last = Some((at, Arc::clone(&key)));
+                items.push(object);
+            }
         }
         Answer::List { meta, items }
     }

@@ -2,12 +2,14 @@
 //!
 //! Source: API documentation, "Extend the Kubernetes API with CustomResourceDefinitions".
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::{NameRule, Resource, Rules, Subresource, by_priority};
 use crate::object::{is_terminating, meta_str, str_at};
+use crate::patch::typed::Schema;
 use crate::schema::Structural;
 use crate::status::Cause;
 
@@ -24,6 +26,8 @@ pub(crate) struct Custom {
     pub(crate) storage_since: u64,
     /// The schema of this version.
     pub(crate) schema: Arc<Structural>,
+    /// The types of all versions, by name.
+    pub(crate) typed: Arc<BTreeMap<String, Schema>>,
     /// The schema of the storage version: it prunes and defaults what is read.
     pub(crate) storage_schema: Arc<Structural>,
     /// `schema.openAPIV3Schema` of this version, as it was written.
@@ -69,6 +73,14 @@ pub(crate) fn served(
         .iter()
         .position(|version| version["storage"] == true)
         .unwrap_or_default();
+    let typed: BTreeMap<String, Schema> = versions
+        .iter()
+        .map(|version| {
+            let schema = Schema::custom(&version["schema"]["openAPIV3Schema"]);
+            (str_at(version, "name").to_owned(), schema)
+        })
+        .collect();
+    let typed = Arc::new(typed);
     let resources = versions
         .iter()
         .zip(&schemas)
@@ -80,6 +92,7 @@ pub(crate) fn served(
                 storage_version: str_at(&versions[storage], "name").to_owned(),
                 storage_since,
                 schema: Arc::clone(schema),
+                typed: Arc::clone(&typed),
                 storage_schema: Arc::clone(&schemas[storage]),
                 openapi: version["schema"]["openAPIV3Schema"].clone(),
                 scale: scale(version),

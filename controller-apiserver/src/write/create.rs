@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::update::Tracked;
 use super::{WriteOptions, generation, metadata, strategy};
 use crate::call::{Answer, Session};
 use crate::object::{is_terminating, meta_mut, meta_str};
@@ -13,7 +14,7 @@ impl Session<'_> {
         let options = WriteOptions::of(self.call, false)?;
         let object = self.decode(&options)?;
         self.check_namespace(&object)?;
-        self.create_object(object, &options)
+        self.create_object(object, &options, Tracked::Not)
     }
 
     /// Creates a decoded object in the namespace of the request.
@@ -21,10 +22,14 @@ impl Session<'_> {
         &mut self,
         mut object: Value,
         options: &WriteOptions,
+        tracked: Tracked,
     ) -> Result<Answer, ApiError> {
         let resource = self.resource();
         self.admit_namespace(&object)?;
         self.admit_definition(&object)?;
+        if tracked == Tracked::Not {
+            self.track(None, &mut object, options);
+        }
         let generated = self.fill_in(&mut object);
         strategy::prepare_create(resource, &mut object, self.state);
         if let Some(custom) = &resource.custom {
@@ -52,7 +57,6 @@ impl Session<'_> {
                 generated,
             ));
         }
-        self.track_create(&mut object, options);
         if options.dry_run {
             crate::view::name(resource, &mut object);
             return Ok(Answer::value(201, object));

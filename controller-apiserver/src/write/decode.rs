@@ -8,7 +8,7 @@ use crate::codec::body::{self, Format};
 use crate::codec::typed;
 use crate::codec::types::{self, OBJECT_META, Type};
 use crate::object::meta;
-use crate::registry::{Resource, api_version, convert};
+use crate::registry::{Resource, api_version};
 use crate::schema::normalize_numbers;
 use crate::status::{ApiError, Cause, Named};
 
@@ -135,11 +135,7 @@ fn identify(resource: &Resource, expected: &Expected, object: &mut Value) -> Res
 /// Brings an object into the shape of its type: unknown fields go and are complained of.
 pub(crate) fn shape(resource: &Resource, mut object: Value) -> Result<Decoded, String> {
     let complaints = match &resource.custom {
-        None => {
-            let unknown = shape_as(&Expected::of(resource), &mut object)?;
-            convert::to_storage(resource, &mut object);
-            unknown
-        }
+        None => shape_as(&Expected::of(resource), &mut object)?,
         Some(custom) => {
             normalize_numbers(&mut object);
             let mut unknown = shape_metadata(&mut object)?;

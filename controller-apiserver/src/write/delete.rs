@@ -12,7 +12,7 @@ use crate::call::{Answer, Session};
 use crate::clock::seconds;
 use crate::controllers::definition;
 use crate::object::{is_terminating, meta_list, meta_mut, str_at};
-use crate::registry::{Resource, convert};
+use crate::registry::Resource;
 use crate::state::State;
 use crate::status::{ApiError, Named};
 use crate::storage::Stored;
@@ -111,9 +111,7 @@ pub(crate) fn delete_stored(
     if options.dry_run {
         return Ok(Deleted::Held(marked));
     }
-    let mut stored_form = marked;
-    convert::to_storage(resource, &mut stored_form);
-    let stored = state.put(resource, key, stored_form);
+    let stored = state.put(resource, key, marked);
     Ok(Deleted::Held(view::value(resource, &stored)))
 }
 

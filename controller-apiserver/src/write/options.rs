@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::call::{Call, Verb};
 use crate::codec::body::{self, Format};
+use crate::patch::apply;
 use crate::server::query::Query;
 use crate::status::{ApiError, Cause, Named};
 
@@ -70,30 +71,13 @@ impl WriteOptions {
         Ok(Self {
             dry_run,
             manager: if manager.is_empty() {
-                default_manager(&call.agent)
+                apply::default_manager(&call.agent)
             } else {
                 manager.to_owned()
             },
             validation,
             force: query.flag("force"),
         })
-    }
-}
-
-/// The user agent up to the first slash, as far as it can be printed.
-fn default_manager(agent: &str) -> String {
-    let name = agent.split('/').next().unwrap_or_default();
-    let mut manager = String::new();
-    for c in name.chars().filter(|c| !c.is_control()) {
-        if manager.len() + c.len_utf8() > MANAGER_LIMIT {
-            break;
-        }
-        manager.push(c);
-    }
-    if manager.is_empty() {
-        "unknown".to_owned()
-    } else {
-        manager
     }
 }
 

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::decode::{Expected, shape};
 use super::options::{FieldValidation, WriteOptions};
+use super::update::Tracked;
 use crate::call::{Answer, Session};
 use crate::codec::body::{self, Format};
 use crate::object::{meta_mut, meta_str};
-use crate::patch::{PatchError, json, merge};
+use crate::patch::{PatchError, json, merge, strategic, typed};
 use crate::status::{ApiError, Cause, Named};
 use crate::storage::Stored;
 use crate::view;
@@ -107,7 +108,7 @@ impl Session<'_> {
                 merge::apply(&mut object, &body.value)?;
                 object
             }
-            PatchType::Strategic => strategic(current, &body.value, expected)?,
+            PatchType::Strategic => strategic_patch(current, &body.value, expected)?,
             PatchType::Apply => return Err(ApiError::not_supported("an apply patch here")),
         };
         Ok(Patched { object, complaints })
@@ -140,7 +141,7 @@ impl Session<'_> {
         self.complain(options, complaints);
         let mut object = decoded.object;
         keep_revision(&mut object);
-        self.replace(existing, object, options)
+        self.replace(existing, object, options, Tracked::Not)
     }
 
     /// A patch cannot rename or move its object.
@@ -178,6 +179,9 @@ fn keep_revision(object: &mut Value) {
     }
 }
 
-fn strategic(_current: &Value, _patch: &Value, _expected: &Expected) -> Result<Value, ApiError> {
-    Err(ApiError::not_supported("strategic merge patches"))
+fn strategic_patch(current: &Value, patch: &Value, expected: &Expected) -> Result<Value, ApiError> {
+    let Some(schema) = typed::builtin(&expected.group, &expected.version, &expected.kind) else {
+        return Err(ApiError::not_supported("strategic merge patches of this kind"));
+    };
+    Ok(strategic::apply(current, patch, &schema)?)
 }

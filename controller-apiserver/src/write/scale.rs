@@ -13,6 +13,7 @@ use super::patch::PatchType;
 use crate::call::{Answer, Session, Verb};
 use crate::codec::body::{self, Format};
 use crate::object::{at, meta_mut, meta_str};
+use crate::patch::apply;
 use crate::registry::{Resource, ScalePaths};
 use crate::status::{ApiError, Cause, Named};
 use crate::storage::Stored;
@@ -30,19 +31,22 @@ impl Session<'_> {
             Verb::Get => Ok(Answer::value(200, scale_of(resource, &object, true)?)),
             Verb::Update => {
                 let options = WriteOptions::of(self.call, false)?;
-                let scale = self.decode_scale()?;
+                let mut scale = self.decode_scale()?;
                 self.check_name(&scale)?;
+                self.track_scale(&object, &mut scale, &options)?;
                 self.write_scale(&existing, object, &scale, &options)
             }
             _ => {
                 let format = PatchType::of(self.call.content_type.as_deref(), resource.is_custom())?;
                 let options = WriteOptions::of(self.call, format == PatchType::Apply)?;
                 if format == PatchType::Apply {
-                    return self.apply_scale(&options);
+                    let scale = self.applied_scale(&object, &options)?;
+                    return self.write_scale(&existing, object, &scale, &options);
                 }
                 let current = scale_of(resource, &object, false)?;
                 let mut scale = self.patched(format, &current, &expected())?.object;
                 check(&mut scale)?;
+                self.track_scale(&object, &mut scale, &options)?;
                 self.write_scale(&existing, object, &scale, &options)
             }
         }
@@ -96,7 +100,8 @@ impl Session<'_> {
                 causes,
             ));
         }
-        self.track_update(&old, &mut object, options);
+        self.disown_scale(&mut object, scale);
+        apply::keep_times(&old, &mut object);
         let written = match self.commit_change(existing, &old, object, options)? {
             Answer::Stored { stored, .. } => view::value(resource, &stored),
             Answer::Value { value, .. } => value,
@@ -144,7 +149,7 @@ fn negative(resource: &Resource, name: &str, replicas: i64) -> ApiError {
     ApiError::invalid(&Named::new("autoscaling", "Scale"), name, vec![cause])
 }
 
-fn paths(resource: &Resource) -> ScalePaths {
+pub(super) fn paths(resource: &Resource) -> ScalePaths {
     resource
         .custom
         .as_ref()

@@ -8,11 +8,19 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{WriteOptions, generation, metadata, status, strategy};
-use crate::call::{Answer, Session, Verb};
+use crate::call::{Answer, Session};
 use crate::object::{is_terminating, meta_list, meta_mut, meta_str};
+use crate::patch::apply;
 use crate::status::{ApiError, Cause};
 use crate::storage::Stored;
 use crate::view;
+
+/// Whether the ownership of fields is settled already, as after an apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tracked {
+    Already,
+    Not,
+}
 
 impl Session<'_> {
     /// PUT on an object or its status.
@@ -29,7 +37,7 @@ impl Session<'_> {
             return Err(ApiError::not_found(&resource.named(), &self.call.target.name));
         };
         self.check_uid(&existing, &object)?;
-        self.replace(&existing, object, &options)
+        self.replace(&existing, object, &options, Tracked::Not)
     }
 
     /// PUT to a name that is not there, for kinds that allow it.
@@ -44,7 +52,7 @@ impl Session<'_> {
             ));
         }
         meta_mut(&mut object).remove("resourceVersion");
-        self.create_object(object, options)
+        self.create_object(object, options, Tracked::Not)
     }
 
     /// The name in a body must be the one of the path.
@@ -113,11 +121,14 @@ impl Session<'_> {
         existing: &Arc<Stored>,
         mut new: Value,
         options: &WriteOptions,
+        tracked: Tracked,
     ) -> Result<Answer, ApiError> {
         self.check_revision(existing, &new)?;
         let resource = self.resource();
-        let mut old = view::value(resource, existing);
-        crate::registry::convert::to_storage(resource, &mut old);
+        let old = view::value(resource, existing);
+        if tracked == Tracked::Not {
+            self.track(Some(&old), &mut new, options);
+        }
         let through_status = !self.call.target.subresource.is_empty();
         metadata::inherit(&old, &mut new);
         if through_status {
@@ -129,12 +140,13 @@ impl Session<'_> {
             custom.storage_schema.default(&mut new);
         }
         metadata::tidy(&mut new);
-        if !through_status || !resource.is_custom() {
+        if self.call.target.subresource != "status" {
             generation::advance(resource, &old, &mut new);
         }
         self.validate_change(&old, &new)?;
         self.warnings.extend(metadata::warnings(resource, &new));
-        self.track_update(&old, &mut new, options);
+        view::name(resource, &mut new);
+        apply::keep_times(&old, &mut new);
         self.commit_change(existing, &old, new, options)
     }
 
@@ -167,11 +179,7 @@ impl Session<'_> {
         view::name(resource, &mut new);
         let target = &self.call.target;
         let key = resource.key(&target.namespace, meta_str(&new, "name"));
-        let served = |mut object: Value| {
-            crate::registry::convert::from_storage(resource, &mut object);
-            view::name(resource, &mut object);
-            Answer::value(200, object)
-        };
+        let served = |object: Value| Answer::value(200, object);
         if released(&new) && !self.holds_namespace(&new) {
             if !options.dry_run {
                 self.state.remove(&resource.collection, &key);
@@ -223,11 +231,4 @@ fn released(object: &Value) -> bool {
             .and_then(Value::as_i64)
             .unwrap_or_default()
             == 0
-}
-
-impl Session<'_> {
-    /// The name of the operation in `managedFields`: an apply is one only by its own patch type.
-    pub(super) fn is_patch(&self) -> bool {
-        self.call.verb == Verb::Patch
-    }
 }
