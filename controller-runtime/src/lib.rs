@@ -1,5 +1,12 @@
 //! Kubernetes controllers: watcher, reflector, triggers, queue and runner.
 
+// Generated code names this crate by its name, also in its own tests.
+#[allow(unused_extern_crates)]
+extern crate self as controller_runtime;
+
+#[doc(hidden)]
+pub mod __private;
+
 mod action;
 mod backoff;
 pub mod clock;
@@ -35,3 +42,5 @@ pub use options::Config;
 
 /// What an operator's `main` returns.
 pub type Result<T, E = OperatorError> = std::result::Result<T, E>;
+#[cfg(feature = "macros")]
+pub use controller_macros::controller;

@@ -12,7 +12,7 @@ pub struct ConfigDeclaration {
     #[serde(serialize_with = "text")]
     pub debounce: Duration,
     /// How many keys run at once; 0 is no limit.
-    pub concurrency: usize,
+    pub concurrency: u16,
     /// How long one reconcile may take; `None` is no limit.
     #[serde(serialize_with = "optional_text")]
     pub timeout: Option<Duration>,

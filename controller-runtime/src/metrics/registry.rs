@@ -83,7 +83,7 @@ impl Metrics {
             .map(|watched| watched.resource.kind.as_str())
             .collect();
         self.reconciles
-            .expect(&declaration.name, declaration.config.concurrency, &kinds);
+            .expect(&declaration.name, declaration.config.concurrency.into(), &kinds);
         self.queues.expect(&declaration.name);
     }
 

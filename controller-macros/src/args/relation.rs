@@ -1,0 +1,202 @@
+//! Relations: `owns(T, …)`, `watches(T, map(…))`, `references(T, …)`, and what of a kind is watched.
+
+use syn::{Expr, Ident, LitStr, Token, Type, parse::ParseStream};
+
+use super::{
+    Predicate,
+    entries::{self, Entry, Form, Key},
+    value,
+};
+use crate::errors::{self, Errors};
+
+/// A related kind.
+pub(crate) struct Relation {
+    pub(crate) kind: RelationKind,
+    pub(crate) target: Type,
+    pub(crate) selector: Selector,
+    pub(crate) metadata_only: bool,
+    pub(crate) predicates: Vec<Predicate>,
+}
+
+/// How a related object finds its primaries.
+pub(crate) enum RelationKind {
+    Owns,
+    Watches(Mapper),
+    References(Expr),
+}
+
+/// From a related object to primaries.
+pub(crate) struct Mapper {
+    pub(crate) function: Expr,
+    pub(crate) fallible: bool,
+}
+
+impl RelationKind {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Owns => "owns",
+            Self::Watches(_) => "watches",
+            Self::References(_) => "references",
+        }
+    }
+}
+
+const LABELS: Key = Key::new("labels", Form::Value, "labels = \"app=web\"");
+const FIELDS: Key = Key::new("fields", Form::Value, "fields = \"metadata.name=web\"");
+const METADATA_ONLY: Key = Key::new("metadata_only", Form::Flag, "metadata_only");
+const PREDICATES: Key = Key::new("predicates", Form::List, "predicates(generation)");
+
+const SELECTOR_KEYS: &[Key] = &[LABELS, FIELDS];
+const RELATION_KEYS: &[Key] = &[LABELS, FIELDS, METADATA_ONLY, PREDICATES];
+const WATCHES_KEYS: &[Key] = &[
+    Key::new("map", Form::List, "map(|secret| …)"),
+    Key::new("try_map", Form::List, "try_map(|secret| …)"),
+    LABELS,
+    FIELDS,
+    METADATA_ONLY,
+    PREDICATES,
+];
+
+impl Relation {
+    pub(crate) fn owns(input: ParseStream<'_>, entry: &Entry, errors: &mut Errors) -> syn::Result<Self> {
+        let target = target(input, entry)?;
+        let mut options = Options::default();
+        options.parse(input, RELATION_KEYS, errors);
+        Ok(options.relation(RelationKind::Owns, target))
+    }
+
+    pub(crate) fn watches(input: ParseStream<'_>, entry: &Entry, errors: &mut Errors) -> syn::Result<Self> {
+        let target = target(input, entry)?;
+        let mut options = Options::default();
+        options.parse(input, WATCHES_KEYS, errors);
+        let mapper = match (options.mapper.take(), options.mapper_given) {
+            (Some(mapper), _) => mapper,
+            // What is wrong with the mapper is reported already.
+            (None, true) => Mapper {
+                function: Expr::PLACEHOLDER,
+                fallible: false,
+            },
+            (None, false) => return Err(errors::no_mapper(entry.span)),
+        };
+        Ok(options.relation(RelationKind::Watches(mapper), target))
+    }
+
+    pub(crate) fn references(
+        input: ParseStream<'_>,
+        entry: &Entry,
+        errors: &mut Errors,
+    ) -> syn::Result<Self> {
+        let target = target(input, entry)?;
+        if input.is_empty() || (input.peek(Ident) && input.peek2(Token![=])) {
+            return Err(errors::no_reference(entry.span));
+        }
+        let function = value::function(input, entry)?;
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        let mut options = Options::default();
+        options.parse(input, RELATION_KEYS, errors);
+        Ok(options.relation(RelationKind::References(function), target))
+    }
+}
+
+impl Relation {
+    /// Two relations to one kind share its store if this is equal.
+    pub(crate) fn selection(&self) -> impl PartialEq + use<> {
+        let text = |literal: &Option<LitStr>| literal.as_ref().map(LitStr::value);
+        (
+            text(&self.selector.labels),
+            text(&self.selector.fields),
+            self.metadata_only,
+        )
+    }
+}
+
+/// The kind, and the comma after it.
+fn target(input: ParseStream<'_>, entry: &Entry) -> syn::Result<Type> {
+    let target = value::ty(input, entry)?;
+    if let Some(token) = entries::next(input)
+        && input.parse::<Option<Token![,]>>()?.is_none()
+    {
+        return Err(errors::expected_comma(token));
+    }
+    Ok(target)
+}
+
+/// What may follow the kind of a relation.
+#[derive(Default)]
+struct Options {
+    selector: Selector,
+    metadata_only: bool,
+    predicates: Vec<Predicate>,
+    mapper: Option<Mapper>,
+    mapper_given: bool,
+}
+
+impl Options {
+    fn parse(&mut self, input: ParseStream<'_>, keys: &'static [Key], errors: &mut Errors) {
+        entries::parse(input, keys, errors, &mut |entry, input, errors| {
+            match entry.key.name {
+                "map" | "try_map" => {
+                    if std::mem::replace(&mut self.mapper_given, true) {
+                        return Err(errors::contradicts(entry.span, "try_map", "map"));
+                    }
+                    let fallible = entry.key.name == "try_map";
+                    self.mapper = Some(Mapper {
+                        function: value::function(input, entry)?,
+                        fallible,
+                    });
+                }
+                "metadata_only" => self.metadata_only = true,
+                "predicates" => self.predicates = Predicate::list(input, errors),
+                _ => self.selector.take(entry, input)?,
+            }
+            Ok(())
+        });
+    }
+
+    fn relation(self, kind: RelationKind, target: Type) -> Relation {
+        let Self {
+            selector,
+            metadata_only,
+            predicates,
+            ..
+        } = self;
+        Relation {
+            kind,
+            target,
+            selector,
+            metadata_only,
+            predicates,
+        }
+    }
+}
+
+/// Which objects of a kind are watched.
+#[derive(Default)]
+pub(crate) struct Selector {
+    pub(crate) labels: Option<LitStr>,
+    pub(crate) fields: Option<LitStr>,
+}
+
+impl Selector {
+    pub(crate) fn parse(input: ParseStream<'_>, errors: &mut Errors) -> Self {
+        let mut selector = Self::default();
+        entries::parse(input, SELECTOR_KEYS, errors, &mut |entry, input, _| {
+            selector.take(entry, input)
+        });
+        selector
+    }
+
+    fn take(&mut self, entry: &Entry, input: ParseStream<'_>) -> syn::Result<()> {
+        let literal = value::text(input, entry)?;
+        if literal.value().trim().is_empty() {
+            return Err(errors::empty_selector(literal.span(), entry.key.name));
+        }
+        match entry.key.name {
+            "labels" => self.labels = Some(literal),
+            _ => self.fields = Some(literal),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! The error enum, with what thiserror would write, and how each variant is retried.
+//!
+//! Written here because thiserror's own expansion names `::thiserror`, which a user need not depend on.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::{Attribute, Fields};
+
+use crate::args::{ErrorEnum, Message, Millis, Retry, Variant};
+
+/// The items of an error enum.
+pub(crate) fn error_enum(error: &ErrorEnum, p: &TokenStream) -> Vec<TokenStream> {
+    let mut items = vec![
+        declaration(error, p),
+        display(error, p),
+        source(error, p),
+        retry(error, p),
+    ];
+    items.extend(
+        error
+            .variants
+            .iter()
+            .filter(|variant| variant.from)
+            .map(|variant| from(error, variant, p)),
+    );
+    items
+}
+
+fn declaration(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
+    let ErrorEnum {
+        attributes,
+        visibility,
+        name,
+        variants,
+    } = error;
+    let debug = (!derives_debug(attributes)).then(|| quote!(#[derive(#p::Debug)]));
+    let variants = variants.iter().map(
+        |Variant {
+             attributes,
+             name,
+             fields,
+             ..
+         }| { quote!(#(#attributes)* #name #fields) },
+    );
+    quote! {
+        #(#attributes)*
+        #debug
+        #visibility enum #name { #(#variants),* }
+    }
+}
+
+fn derives_debug(attributes: &[Attribute]) -> bool {
+    let derives = attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("derive"));
+    derives.map(ToTokens::to_token_stream).any(mentions_debug)
+}
+
+fn mentions_debug(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        proc_macro2::TokenTree::Ident(ident) => ident == "Debug",
+        proc_macro2::TokenTree::Group(group) => mentions_debug(group.stream()),
+        _ => false,
+    })
+}
+
+fn display(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
+    let name = &error.name;
+    let arms = error.variants.iter().map(|variant| match &variant.message {
+        Message::Transparent => {
+            let (pattern, field) = one(variant, 0);
+            arm(variant, &pattern, &quote!(#p::Display::fmt(#field, __formatter)))
+        }
+        Message::Text { format, shows } => arm(
+            variant,
+            &pattern(variant, shows),
+            &quote!(#p::write!(__formatter, #format)),
+        ),
+    });
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated, clippy::all, clippy::pedantic)]
+        impl #p::Display for #name {
+            fn fmt(&self, __formatter: &mut #p::Formatter<'_>) -> #p::FmtResult {
+                match self { #(#arms)* }
+            }
+        }
+    }
+}
+
+fn source(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
+    let name = &error.name;
+    let arms = error
+        .variants
+        .iter()
+        .map(|variant| match (&variant.message, variant.source) {
+            (Message::Transparent, _) => {
+                let (pattern, field) = one(variant, 0);
+                arm(variant, &pattern, &quote!(#p::source_of(#field.as_source())))
+            }
+            (_, Some(index)) => {
+                let (pattern, field) = one(variant, index);
+                arm(variant, &pattern, &quote!(#p::source(#field.as_source())))
+            }
+            (_, None) => arm(variant, &quote!({ .. }), &quote!(#p::no_source())),
+        });
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated, clippy::all, clippy::pedantic)]
+        impl #p::Error for #name {
+            fn source(&self) -> #p::Source<'_> {
+                #[allow(unused_imports)]
+                use #p::AsSource as _;
+                match self { #(#arms)* }
+            }
+        }
+    }
+}
+
+fn retry(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
+    let variants = error
+        .variants
+        .iter()
+        .map(|variant| (cfgs(&variant.attributes), &variant.name, variant.retry));
+    reconcile_error(&error.name, &TokenStream::new(), variants, p)
+}
+
+/// How each variant of an enum is retried, and its name as the reason.
+pub(crate) fn reconcile_error<'a>(
+    name: &Ident,
+    generics: &TokenStream,
+    variants: impl Iterator<Item = (Vec<&'a Attribute>, &'a Ident, Retry)> + Clone,
+    p: &TokenStream,
+) -> TokenStream {
+    let retries = variants.clone().map(|(cfgs, variant, retry)| {
+        let retry = match retry {
+            Retry::Backoff => quote!(#p::Retry::Backoff),
+            Retry::After(Millis { value, .. }) => quote!(#p::retry_after(#value)),
+            Retry::Never => quote!(#p::Retry::Never),
+        };
+        quote!(#(#cfgs)* Self::#variant { .. } => #retry,)
+    });
+    let reasons = variants.map(|(cfgs, variant, _)| {
+        let reason = variant.to_string();
+        let reason = reason.trim_start_matches("r#");
+        quote!(#(#cfgs)* Self::#variant { .. } => #reason,)
+    });
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated, clippy::all, clippy::pedantic)]
+        impl #generics #p::ReconcileError for #name {
+            fn retry(&self) -> #p::Retry {
+                match self { #(#retries)* }
+            }
+            fn reason(&self) -> &#p::str {
+                match self { #(#reasons)* }
+            }
+        }
+    }
+}
+
+fn from(error: &ErrorEnum, variant: &Variant, p: &TokenStream) -> TokenStream {
+    let (name, variant_name) = (&error.name, &variant.name);
+    let cfgs = cfgs(&variant.attributes);
+    let ty = variant.fields.iter().map(|field| &field.ty).next();
+    let value = if let Fields::Named(fields) = &variant.fields {
+        let field = fields.named.iter().map(|field| &field.ident);
+        quote!({ #(#field: __source)* })
+    } else {
+        quote!((__source))
+    };
+    quote! {
+        #(#cfgs)*
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #p::From<#ty> for #name {
+            fn from(__source: #ty) -> Self { Self::#variant_name #value }
+        }
+    }
+}
+
+fn arm(variant: &Variant, pattern: &TokenStream, value: &TokenStream) -> TokenStream {
+    let cfgs = cfgs(&variant.attributes);
+    let name = &variant.name;
+    quote!(#(#cfgs)* Self::#name #pattern => #value,)
+}
+
+fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("cfg"))
+        .collect()
+}
+
+/// A pattern that binds one field, and its name.
+fn one(variant: &Variant, index: usize) -> (TokenStream, Ident) {
+    let name = binding(&variant.fields, index);
+    (pattern(variant, &[index]), name)
+}
+
+/// A pattern that binds these fields and no others.
+fn pattern(variant: &Variant, shown: &[usize]) -> TokenStream {
+    let bound = |index: usize| shown.contains(&index).then(|| binding(&variant.fields, index));
+    match &variant.fields {
+        Fields::Named(fields) => {
+            let bound = (0..fields.named.len()).filter_map(bound);
+            quote!({ #(#bound,)* .. })
+        }
+        Fields::Unnamed(fields) => {
+            let bound = (0..fields.unnamed.len())
+                .map(|index| bound(index).map_or_else(|| quote!(_), |name| quote!(#name)));
+            quote!((#(#bound),*))
+        }
+        Fields::Unit => quote!({ .. }),
+    }
+}
+
+fn binding(fields: &Fields, index: usize) -> Ident {
+    match fields.iter().nth(index).and_then(|field| field.ident.clone()) {
+        Some(name) => name,
+        None => format_ident!("_{index}"),
+    }
+}

@@ -1,0 +1,123 @@
+//! What arguments and signature say together. Only a model can be expanded.
+
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::{Generics, Path, Type, Visibility, parse_quote};
+
+use crate::{
+    args::{Args, Relation},
+    errors::{self, Errors},
+    signature::{Signature, shared},
+};
+
+/// A controller without mistakes.
+pub(crate) struct Model<'a> {
+    pub(crate) args: &'a Args,
+    /// The function.
+    pub(crate) function: &'a Ident,
+    /// The type beside it: of the same name, unless `as` gives another.
+    pub(crate) type_name: &'a Ident,
+    pub(crate) visibility: &'a Visibility,
+    pub(crate) generics: &'a Generics,
+    pub(crate) object: &'a Type,
+    /// `None` is a controller without a context.
+    pub(crate) context: Option<&'a Type>,
+    pub(crate) extractors: Vec<&'a Type>,
+    pub(crate) output: &'a Type,
+    /// The kinds that have a store, each once.
+    pub(crate) stores: Vec<Type>,
+    pub(crate) krate: Path,
+}
+
+impl<'a> Model<'a> {
+    /// Applies the rules that need more than one item.
+    pub(crate) fn check(
+        args: &'a Args,
+        signature: Option<Signature<'a>>,
+        errors: &mut Errors,
+    ) -> Option<Self> {
+        check_backoff(args, errors);
+        check_relations(&args.relations, errors);
+        let signature = signature?;
+        let function = &signature.head.signature.ident;
+        let type_name = args.alias.as_ref().unwrap_or(function);
+        if let Some(error) = &args.error
+            && error.name == *type_name
+        {
+            errors.push(errors::name_taken(&error.name));
+        }
+        Some(Self {
+            args,
+            function,
+            type_name,
+            visibility: signature.visibility,
+            generics: signature.generics,
+            object: signature.object,
+            context: context(args, &signature.extractors, errors),
+            extractors: signature.extractors,
+            output: signature.output,
+            stores: stores(&args.relations),
+            krate: krate(args),
+        })
+    }
+}
+
+/// The path to the runtime.
+pub(crate) fn krate(args: &Args) -> Path {
+    args.krate
+        .clone()
+        .unwrap_or_else(|| parse_quote!(::controller_runtime))
+}
+
+fn check_backoff(args: &Args, errors: &mut Errors) {
+    if let (Some(initial), Some(max)) = (args.backoff.initial, args.backoff.max)
+        && initial.value > max.value
+    {
+        errors.push(errors::initial_over_max(initial.span));
+    }
+}
+
+/// A kind is related once in each way, and everywhere with the same selection.
+fn check_relations(relations: &[Relation], errors: &mut Errors) {
+    for (index, relation) in relations.iter().enumerate() {
+        let same_kind = |other: &&Relation| text(&other.target) == text(&relation.target);
+        let mut before = relations[..index].iter().filter(same_kind);
+        if before
+            .clone()
+            .any(|other| other.kind.name() == relation.kind.name())
+        {
+            errors.push(errors::related_twice(&relation.target, relation.kind.name()));
+        } else if before.any(|other| other.selection() != relation.selection()) {
+            errors.push(errors::ambiguous_store(&relation.target));
+        }
+    }
+}
+
+/// The given context, or that of the only `Arc<…>` among the extractors.
+fn context<'a>(args: &'a Args, extractors: &[&'a Type], errors: &mut Errors) -> Option<&'a Type> {
+    if args.context.is_some() {
+        return args.context.as_ref();
+    }
+    let mut arcs = extractors.iter().filter_map(|ty| Some((*ty, shared(ty)?)));
+    let (_, first) = arcs.next()?;
+    for (arc, inner) in arcs {
+        if text(inner) != text(first) {
+            errors.push(errors::second_context(arc));
+        }
+    }
+    Some(first)
+}
+
+fn stores(relations: &[Relation]) -> Vec<Type> {
+    let mut stores: Vec<Type> = Vec::new();
+    for relation in relations {
+        if !stores.iter().any(|store| text(store) == text(&relation.target)) {
+            stores.push(relation.target.clone());
+        }
+    }
+    stores
+}
+
+fn text(tokens: impl ToTokens) -> String {
+    tokens.to_token_stream().to_string()
+}

@@ -1,0 +1,257 @@
+//! From a wiring to a running controller.
+//!
+//! Every trigger goes through the record of own writes: a key does not wake for a change that it made itself.
+
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt};
+
+use super::{
+    Attempt, ReconcileError, Reconciler, Retry, Run, Wiring,
+    run::{Shared, Stores},
+};
+use crate::{
+    Action, Config, Controller, Error,
+    declare::{BackoffDeclaration, BoxError, ConfigDeclaration, Declaration, Environment, Watched},
+    echo::OwnWrites,
+    object::{Object, ObjectRef},
+    runner::{self, Inlet, guard},
+    store::{Delta, Store, key_of},
+    trigger::{self, Predicate, Request},
+    watch::{Informer, Pruning},
+};
+
+/// Hears every change of a primary, whatever the predicates say.
+pub(super) type PrimaryHook<K> = Box<dyn FnMut(&Delta<K>) + Send>;
+
+/// A controller while its relations are being connected.
+pub(super) struct Assembly<'a, R: Reconciler> {
+    environment: &'a Environment,
+    controller: Controller<R::Object>,
+    primaries: Store<R::Object>,
+    own_writes: OwnWrites<R::Object>,
+    stores: Stores,
+    hooks: Vec<PrimaryHook<R::Object>>,
+}
+
+impl<R: Reconciler> Assembly<'_, R> {
+    pub(super) fn primaries(&self) -> &Store<R::Object> {
+        &self.primaries
+    }
+
+    /// The informer of a related kind; its store is what the function reads.
+    pub(super) fn informer<T: Object<DynamicType: Default>>(&mut self, target: &Watched) -> Informer<T> {
+        let informer =
+            self.environment
+                .informer::<T>(target, &T::DynamicType::default(), Pruning::ManagedFields);
+        self.stores.insert(informer.store());
+        informer
+    }
+
+    /// Lets `map` hear the changes of a related kind that pass `predicates`.
+    pub(super) fn related<T: Object>(
+        &mut self,
+        informer: &Informer<T>,
+        predicates: Vec<Predicate<T>>,
+        mut map: impl FnMut(&Delta<T>) -> Vec<Request<R::Object>> + Send + 'static,
+    ) {
+        let predicate = Predicate::any(predicates);
+        let own_writes = self.own_writes.clone();
+        let admit = move |delta: &Delta<T>| {
+            let requests = if predicate.passes(delta) {
+                map(delta)
+            } else {
+                Vec::new()
+            };
+            admitted(&own_writes, delta, requests)
+        };
+        let controller = std::mem::replace(&mut self.controller, empty(&self.primaries));
+        self.controller = controller.related(informer, admit);
+    }
+
+    /// Lets `hook` hear every change of a primary before the primary's own trigger.
+    pub(super) fn on_primary(&mut self, hook: PrimaryHook<R::Object>) {
+        self.hooks.push(hook);
+    }
+}
+
+fn empty<K: Object>(primaries: &Store<K>) -> Controller<K> {
+    Controller::over(Arc::new(primaries.clone()), primaries.dyntype().clone())
+}
+
+fn admitted<K: Object, T: Object>(
+    own_writes: &OwnWrites<K>,
+    delta: &Delta<T>,
+    requests: Vec<Request<K>>,
+) -> Vec<Request<K>> {
+    requests
+        .into_iter()
+        .filter_map(|request| own_writes.admit(delta, request))
+        .collect()
+}
+
+/// Runs a controller until its shutdown is through.
+///
+/// # Errors
+///
+/// When it cannot run.
+pub(super) async fn run<R: Reconciler>(
+    wiring: Wiring<R>,
+    context: Arc<R::Context>,
+    environment: Environment,
+) -> Result<(), BoxError> {
+    let Wiring {
+        kind,
+        declaration,
+        predicates,
+        relations,
+        function,
+    } = wiring;
+    let informer = environment.informer::<R::Object>(&declaration.primary, &kind, Pruning::ManagedFields);
+    let primaries = informer.store();
+    let mut assembly = Assembly::<R> {
+        environment: &environment,
+        controller: empty(&primaries),
+        primaries: primaries.clone(),
+        own_writes: OwnWrites::new(),
+        stores: Stores::default(),
+        hooks: Vec::new(),
+    };
+    for relation in relations {
+        relation.connect(&mut assembly);
+    }
+    let Assembly {
+        controller,
+        own_writes,
+        stores,
+        hooks,
+        ..
+    } = assembly;
+    let controller = own_trigger(controller, &informer, predicates, hooks, own_writes.clone())
+        .named(&declaration.name)
+        .with_config(config(&declaration))
+        .observe(Arc::clone(&environment.observer))
+        .hold_until(environment.leading.clone())
+        .graceful_shutdown_on(environment.shutdown.clone());
+    let inlet = Inlet::new(&controller.shared);
+    let shared = Arc::new(Shared::<R> {
+        client: environment.client.clone(),
+        context,
+        stores,
+    });
+    let results = controller.run_with(
+        move |run: runner::Run<R::Object>| {
+            let key = key_of(&*run.object, primaries.dyntype());
+            let watch = EchoWatch::begin(&own_writes, &inlet, key);
+            let reconciling = function(&Run {
+                object: run.object,
+                attempt: Attempt::after(run.failures),
+                shared: Arc::clone(&shared),
+            });
+            async move {
+                let _watch = watch;
+                reconciling.await
+            }
+        },
+        |_run, error: &R::Error| match error.retry() {
+            Retry::Backoff => Action::retry(),
+            Retry::After(wait) => Action::retry_after(wait),
+            Retry::Never => Action::give_up(),
+        },
+    );
+    tell(&declaration.name, results).await
+}
+
+/// Wakes a primary for its own changes, after everyone who keeps a record of primaries has heard them.
+fn own_trigger<K: Object>(
+    controller: Controller<K>,
+    informer: &Informer<K>,
+    predicates: Vec<Predicate<K>>,
+    mut hooks: Vec<PrimaryHook<K>>,
+    own_writes: OwnWrites<K>,
+) -> Controller<K> {
+    let predicate = Predicate::any(predicates);
+    controller.related(informer, move |delta| {
+        for hook in &mut hooks {
+            // The primary's own trigger must not be lost for a panic in the user's function.
+            if let Err(panic) = guard(|| hook(delta)) {
+                tracing::error!(object.ref = %delta.key, %panic, "a function of the attribute panicked; what it reads of this object is not followed");
+            }
+        }
+        let requests = if predicate.passes(delta) { vec![trigger::own(delta)] } else { Vec::new() };
+        admitted(&own_writes, delta, requests)
+    })
+}
+
+/// Holds the changes of a running key's objects, and lets go of those that were not its own.
+struct EchoWatch<K: Object> {
+    own_writes: OwnWrites<K>,
+    inlet: Inlet<K>,
+    key: ObjectRef<K>,
+}
+
+impl<K: Object> EchoWatch<K> {
+    fn begin(own_writes: &OwnWrites<K>, inlet: &Inlet<K>, key: ObjectRef<K>) -> Self {
+        own_writes.started(key.clone());
+        Self {
+            own_writes: own_writes.clone(),
+            inlet: inlet.clone(),
+            key,
+        }
+    }
+}
+
+/// However the run ends: also by a panic, a timeout or a shutdown.
+impl<K: Object> Drop for EchoWatch<K> {
+    fn drop(&mut self) {
+        self.inlet.push_all(self.own_writes.finished(&self.key));
+    }
+}
+
+/// Logs what happens until the end.
+async fn tell<K: Object, E: ReconcileError>(
+    controller: &str,
+    results: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E>>>,
+) -> Result<(), BoxError> {
+    let mut results = std::pin::pin!(results);
+    while let Some(result) = results.next().await {
+        match result {
+            Ok((object, action)) => tracing::debug!(controller, object.ref = %object, ?action, "reconciled"),
+            Err(error @ Error::RunnerError(_)) => return Err(error.to_string().into()),
+            Err(error @ Error::ObjectNotFound(_)) => tracing::debug!(controller, %error),
+            Err(error) => tracing::warn!(controller, %error, "a reconcile failed"),
+        }
+    }
+    Ok(())
+}
+
+fn config(declaration: &Declaration) -> Config {
+    let ConfigDeclaration {
+        debounce,
+        concurrency,
+        timeout,
+        resync,
+    } = declaration.config;
+    let BackoffDeclaration {
+        initial,
+        max,
+        factor,
+        jitter,
+    } = declaration.backoff;
+    let backoff = crate::Backoff::default()
+        .initial(initial)
+        .max(max)
+        .factor(factor)
+        .jitter(jitter);
+    let mut config = Config::default()
+        .debounce(debounce)
+        .concurrency(concurrency)
+        .backoff(backoff);
+    if let Some(timeout) = timeout {
+        config = config.timeout(timeout);
+    }
+    if let Some(resync) = resync {
+        config = config.resync(resync);
+    }
+    config
+}

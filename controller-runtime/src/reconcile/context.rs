@@ -1,0 +1,104 @@
+//! The context of a controller, or how it is made.
+//!
+//! Made lazily, when the controller runs: printing manifests opens no database.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt};
+use kube::Client;
+
+use crate::declare::BoxError;
+
+/// A context of type `C`, or a function that makes one of the client.
+///
+/// ```
+/// use std::sync::Arc;
+/// use controller_runtime::reconcile::MakeContext;
+/// use kube::Client;
+///
+/// struct App { client: Client }
+///
+/// impl App {
+///     async fn connect(client: &Client) -> Result<Self, std::io::Error> {
+///         Ok(Self { client: client.clone() })
+///     }
+/// }
+///
+/// fn takes<Form>(_: impl MakeContext<App, Form>) {}
+/// # fn all(app: App, other: App) {
+/// takes(App::connect);
+/// takes(app);
+/// takes(Arc::new(other));
+/// # }
+/// ```
+///
+/// `Form` tells these three apart; it is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a context `{C}` nor makes one",
+    label = "expected an `async fn(&Client) -> Result<{C}, _>`, or an `Arc<{C}>`",
+    note = "the future must be `Send`, and the error a `std::error::Error`"
+)]
+pub trait MakeContext<C, Form>: Send + 'static {
+    /// Makes the context.
+    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>;
+}
+
+/// The forms of [`MakeContext`].
+#[doc(hidden)]
+pub mod form {
+    #[derive(Debug)]
+    pub struct Value;
+    #[derive(Debug)]
+    pub struct Shared;
+    #[derive(Debug)]
+    pub struct Function;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Send + Sync + 'static> MakeContext<C, form::Value> for C {
+    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> {
+        futures::future::ready(Ok(Arc::new(self))).boxed()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: Send + Sync + 'static> MakeContext<C, form::Shared> for Arc<C> {
+    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> {
+        futures::future::ready(Ok(self)).boxed()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<C, F> MakeContext<C, form::Function> for F
+where
+    C: Send + Sync + 'static,
+    F: for<'a> Make<'a, C> + Send + 'static,
+{
+    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> {
+        async move { self.call(&client).await.map(Arc::new) }.boxed()
+    }
+}
+
+/// An `async Fn(&'a Client) -> Result<C, _>` whose future can be sent.
+///
+/// `AsyncFn` cannot be asked for that yet.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not make the context `{C}`",
+    label = "expected an `async fn(&Client) -> Result<{C}, _>`"
+)]
+pub trait Make<'a, C> {
+    /// Makes the context.
+    fn call(self, client: &'a Client) -> BoxFuture<'a, Result<C, BoxError>>;
+}
+
+impl<'a, C, E, F, Fut> Make<'a, C> for F
+where
+    F: FnOnce(&'a Client) -> Fut,
+    Fut: Future<Output = Result<C, E>> + Send + 'a,
+    E: Into<BoxError>,
+{
+    fn call(self, client: &'a Client) -> BoxFuture<'a, Result<C, BoxError>> {
+        let made = self(client);
+        async move { made.await.map_err(Into::into) }.boxed()
+    }
+}

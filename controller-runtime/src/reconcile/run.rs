@@ -1,0 +1,92 @@
+//! One run of a reconciler, as its extractors see it.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+};
+
+use kube::{Client, Resource};
+
+use super::{Attempt, Reconciler};
+use crate::{object::Object, store::Store};
+
+/// One run of a reconciler, as its extractors see it.
+pub struct Run<R: Reconciler> {
+    pub(super) object: Arc<R::Object>,
+    pub(super) attempt: Attempt,
+    pub(super) shared: Arc<Shared<R>>,
+}
+
+/// What all runs of a controller share.
+pub(super) struct Shared<R: Reconciler> {
+    pub(super) client: Client,
+    pub(super) context: Arc<R::Context>,
+    pub(super) stores: Stores,
+}
+
+impl<R: Reconciler> Run<R> {
+    /// The object to reconcile.
+    pub fn object(&self) -> &Arc<R::Object> {
+        &self.object
+    }
+
+    /// The context of the controller.
+    pub fn context(&self) -> &Arc<R::Context> {
+        &self.shared.context
+    }
+
+    /// The client of the operator.
+    pub fn client(&self) -> &Client {
+        &self.shared.client
+    }
+
+    /// How often this object has failed in a row.
+    pub fn attempt(&self) -> Attempt {
+        self.attempt
+    }
+
+    /// The objects of a related kind. Names alone are looked for in the namespace of the object.
+    pub fn store<T>(&self) -> Store<T>
+    where
+        R: super::Declares<T>,
+        T: Object,
+    {
+        let store = self.shared.stores.get::<T>();
+        match self.object.meta().namespace.as_deref() {
+            Some(namespace) => store.within(namespace),
+            None => store,
+        }
+    }
+}
+
+impl<R: Reconciler> fmt::Debug for Run<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The stores of a controller by type: one for each related kind.
+#[derive(Default)]
+pub(super) struct Stores(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Stores {
+    pub(super) fn insert<T: Object>(&mut self, store: Store<T>) {
+        self.0.insert(TypeId::of::<T>(), Box::new(store));
+    }
+
+    fn get<T: Object>(&self) -> Store<T> {
+        let store = self
+            .0
+            .get(&TypeId::of::<T>())
+            .and_then(|store| store.downcast_ref::<Store<T>>());
+        #[expect(
+            clippy::expect_used,
+            reason = "invariant: `Declares<T>` is written where the relation is, which inserts the store"
+        )]
+        store.expect("the store of a declared kind").clone()
+    }
+}

@@ -1,0 +1,5 @@
+//! Annotated functions against the in-process API server.
+
+mod world;
+
+mod wiring;

@@ -1,0 +1,192 @@
+//! How a reconciler is wired: its declaration, and the typed parts that a declaration cannot hold.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use kube::Resource;
+
+use super::{
+    Inputs, Kind, Options, Reconciler, Related, Run,
+    relation::{Connect, Mapped, Owned, Relation, Via},
+};
+use crate::{
+    Action,
+    declare::{Declaration, RelationDeclaration, RelationKind, Rule, Watched},
+    object::ObjectRef,
+    trigger::Predicate,
+};
+
+/// A running reconcile.
+pub type Reconciling<R> = BoxFuture<'static, Result<Action, <R as Reconciler>::Error>>;
+
+/// How a reconciler is wired. `#[controller]` writes the calls; each stands for one item of the attribute.
+pub struct Wiring<R: Reconciler> {
+    pub(super) kind: Kind<R>,
+    pub(super) declaration: Declaration,
+    pub(super) predicates: Vec<Predicate<R::Object>>,
+    pub(super) relations: Vec<Box<dyn Connect<R>>>,
+    pub(super) function: Function<R>,
+}
+
+pub(super) type Function<R> = Box<dyn Fn(&Run<R>) -> Reconciling<R> + Send + Sync>;
+
+impl<R: Reconciler> Wiring<R> {
+    /// A controller that watches its objects and nothing else.
+    pub fn new<V: 'static>(
+        kind: Kind<R>,
+        inputs: Inputs<R, V>,
+        function: impl Fn(Arc<R::Object>, V) -> Reconciling<R> + Send + Sync + 'static,
+    ) -> Self {
+        let mut primary = Watched::new::<R::Object>(&kind);
+        primary.metadata_only = <R::Object as Resource>::metadata_api();
+        let name = format!("{}-controller", primary.resource.kind.to_lowercase());
+        let mut declaration = Declaration::new(name, primary);
+        for declare in &inputs.declare {
+            declare(&mut declaration);
+        }
+        let extract = inputs.extract;
+        Self {
+            kind,
+            declaration,
+            predicates: Vec::new(),
+            relations: Vec::new(),
+            function: Box::new(move |run| function(Arc::clone(run.object()), extract(run))),
+        }
+    }
+
+    /// `name = "…"`
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.declaration.name);
+        self
+    }
+
+    /// `predicates(…)`
+    #[must_use]
+    pub fn predicates<const N: usize>(
+        mut self,
+        predicates: [(&'static str, Predicate<R::Object>); N],
+    ) -> Self {
+        for (text, predicate) in predicates {
+            self.declaration.predicates.push(text.to_owned());
+            self.predicates.push(predicate);
+        }
+        self
+    }
+
+    /// `owns(T, …)`
+    #[must_use]
+    pub fn owns<T: Related>(self, options: Options<T>) -> Self {
+        self.relation(RelationKind::Owns, options, Owned)
+    }
+
+    /// `watches(T, map(…), …)`
+    #[must_use]
+    pub fn watches<T, I>(self, options: Options<T>, map: impl Fn(&T) -> I + Send + Sync + 'static) -> Self
+    where
+        T: Related,
+        I: IntoIterator<Item = ObjectRef<R::Object>> + 'static,
+    {
+        self.relation(RelationKind::Watches, options, Mapped(map))
+    }
+
+    /// `rbac("group/resource": verbs)`
+    #[must_use]
+    pub fn rule(mut self, group: &str, resource: &str, verbs: &[&str]) -> Self {
+        self.declaration.rules.push(Rule {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            verbs: verbs.iter().map(ToString::to_string).collect(),
+        });
+        self
+    }
+
+    fn relation<T: Related>(
+        mut self,
+        kind: RelationKind,
+        options: Options<T>,
+        via: impl Via<R, T> + 'static,
+    ) -> Self {
+        let mut target = Watched::new::<T>(&T::DynamicType::default());
+        target.metadata_only = T::metadata_api();
+        target.labels = options.labels;
+        target.fields = options.fields;
+        let mut declared = RelationDeclaration::new(kind, target);
+        let (texts, predicates) = options.predicates.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        declared.predicates = texts.into_iter().map(ToOwned::to_owned).collect();
+        self.relations.push(Box::new(Relation {
+            target: declared.target.clone(),
+            predicates,
+            via,
+        }));
+        self.declaration.relations.push(declared);
+        self
+    }
+}
+
+/// The numbers, durations in milliseconds.
+impl<R: Reconciler> Wiring<R> {
+    /// `config(debounce = "…")`
+    #[must_use]
+    pub fn debounce(mut self, millis: u64) -> Self {
+        self.declaration.config.debounce = Duration::from_millis(millis);
+        self
+    }
+
+    /// `config(concurrency = …)`
+    #[must_use]
+    pub fn concurrency(mut self, limit: u16) -> Self {
+        self.declaration.config.concurrency = limit;
+        self
+    }
+
+    /// `config(timeout = "…")`
+    #[must_use]
+    pub fn timeout(mut self, millis: u64) -> Self {
+        self.declaration.config.timeout = Some(Duration::from_millis(millis));
+        self
+    }
+
+    /// `config(resync = "…")`
+    #[must_use]
+    pub fn resync(mut self, millis: u64) -> Self {
+        self.declaration.config.resync = Some(Duration::from_millis(millis));
+        self
+    }
+
+    /// `backoff(initial = "…")`
+    #[must_use]
+    pub fn backoff_initial(mut self, millis: u64) -> Self {
+        self.declaration.backoff.initial = Duration::from_millis(millis);
+        self
+    }
+
+    /// `backoff(max = "…")`
+    #[must_use]
+    pub fn backoff_max(mut self, millis: u64) -> Self {
+        self.declaration.backoff.max = Duration::from_millis(millis);
+        self
+    }
+
+    /// `backoff(factor = …)`
+    #[must_use]
+    pub fn backoff_factor(mut self, factor: f64) -> Self {
+        self.declaration.backoff.factor = factor;
+        self
+    }
+
+    /// `backoff(jitter = …)`
+    #[must_use]
+    pub fn backoff_jitter(mut self, jitter: f64) -> Self {
+        self.declaration.backoff.jitter = jitter;
+        self
+    }
+}
+
+impl<R: Reconciler> fmt::Debug for Wiring<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wiring")
+            .field("declaration", &self.declaration)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,15 @@
+//! A name that does not exist.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller]
+async fn reconcile(_object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    Ok(nothing())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

@@ -1,0 +1,15 @@
+//! A parameter whose type has no name.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller]
+async fn reconcile(_object: Arc<ConfigMap>, _thing: impl Clone) -> Result<Action, kube::Error> {
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

@@ -1,0 +1,15 @@
+//! A result without a name.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller]
+async fn reconcile(_object: Arc<ConfigMap>) -> impl Sized {
+    Ok::<_, kube::Error>(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

@@ -1,0 +1,13 @@
+//! No result.
+
+use std::sync::Arc;
+
+use controller_runtime::controller;
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller]
+async fn reconcile(_object: Arc<ConfigMap>) {}
+
+fn main() {
+    let _ = reconcile::controller();
+}

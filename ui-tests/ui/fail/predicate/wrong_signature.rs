@@ -1,0 +1,20 @@
+//! A function that compares nothing.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+fn always(_: &ConfigMap) -> bool {
+    true
+}
+
+#[controller(predicates(always))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

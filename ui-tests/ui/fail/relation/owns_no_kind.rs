@@ -1,0 +1,16 @@
+//! Something that is no kind is owned.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller(owns(String))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}
