@@ -75,8 +75,15 @@ impl Resource {
     }
 
     /// The kind as errors name it: `Deployment.apps`.
+    ///
+    /// Events are core objects to their validation, whichever group asks.
     pub(crate) fn named_kind(&self) -> Named {
-        Named::new(&*self.group, &*self.kind)
+        let group = if self.is("events.k8s.io", "events") {
+            ""
+        } else {
+            &*self.group
+        };
+        Named::new(group, &*self.kind)
     }
 
     pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
@@ -86,6 +93,11 @@ impl Resource {
     /// Status has its own path, and is not written through the object's.
     pub(crate) fn has_status(&self) -> bool {
         self.subresource("status").is_some()
+    }
+
+    /// Objects are answered and never stored, as those of access reviews.
+    pub(crate) fn is_virtual(&self) -> bool {
+        !self.verbs.iter().any(|verb| verb == "get")
     }
 
     pub(crate) fn is_custom(&self) -> bool {

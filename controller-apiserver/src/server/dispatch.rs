@@ -291,11 +291,10 @@ impl Session<'_> {
             Verb::Get => self.get(),
             Verb::List => self.list(),
             Verb::Watch => self.watch(),
-            Verb::Create if !target.subresource.is_empty() => Err(ApiError::not_supported(format!(
-                "creating {} of {}",
-                target.subresource,
-                self.resource().named()
-            ))),
+            Verb::Create if !target.subresource.is_empty() => self.create_below(),
+            Verb::Create if self.resource().is_virtual() => {
+                Err(ApiError::not_supported(self.resource().named()))
+            }
             Verb::Create => self.create(),
             Verb::Update => self.update(),
             Verb::Patch => self.patch(),

@@ -16,7 +16,7 @@ const ANNOTATIONS_LIMIT: usize = 256 << 10;
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// What is wrong with the metadata of an object.
+/// What is wrong with the metadata of an object that is created.
 pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     name(resource, object, &mut causes);
@@ -209,8 +209,55 @@ pub(crate) fn inherit(old: &Value, new: &mut Value) {
     }
 }
 
-/// What a change of metadata must not do. Each cause comes twice: a server checks twice.
-pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<Cause> {
+/// What is wrong with the metadata of an object that is changed.
+///
+/// A cause comes as often as a real server finds it: what must not change twice, what is malformed
+/// three times, and once more where the kind validates its whole object again.
+pub(crate) fn validate_update(resource: &Resource, old: &Value, new: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    malformed(new, &mut causes);
+    for finalizer in meta_list(new, "finalizers") {
+        for problem in names::qualified(finalizer) {
+            causes.push(Cause::invalid("metadata.finalizers", &finalizer.into(), &problem));
+        }
+    }
+    for _ in 0..2 {
+        causes.extend(forbidden_changes(old, new));
+        malformed(new, &mut causes);
+    }
+    if validates_whole(resource) {
+        causes.extend(validate(resource, new));
+    } else if !resource.is_custom() {
+        finalizers(resource, new, &mut causes);
+    }
+    causes
+}
+
+fn malformed(object: &Value, causes: &mut Vec<Cause>) {
+    labels(object, causes);
+    annotations(object, causes);
+    owner_references(object, causes);
+}
+
+/// Kinds whose update runs the validation of their creation as well.
+fn validates_whole(resource: &Resource) -> bool {
+    const WHOLE: [&str; 8] = [
+        "configmaps",
+        "secrets",
+        "services",
+        "serviceaccounts",
+        "endpoints",
+        "limitranges",
+        "resourcequotas",
+        "events",
+    ];
+    !resource.is_custom()
+        && (resource.group == "rbac.authorization.k8s.io"
+            || (resource.group.is_empty() && WHOLE.contains(&resource.plural.as_str())))
+}
+
+/// What a change of metadata must not do.
+fn forbidden_changes(old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     for field in [
         "name",
@@ -246,8 +293,6 @@ pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<Cause> {
             causes.push(Cause::forbidden("metadata.finalizers", &detail));
         }
     }
-    let again = causes.clone();
-    causes.extend(again);
     causes
 }
 

@@ -3,6 +3,7 @@
 //! The steps are those of the API server's generic registry (`pkg/registry/generic`) and its
 //! create/update/delete strategies.
 
+mod below;
 mod collection;
 mod create;
 mod decode;

@@ -11,6 +11,7 @@ use crate::call::{Answer, Session};
 use crate::codec::body::{self, Format};
 use crate::object::{meta_mut, meta_str};
 use crate::patch::{PatchError, json, merge, strategic, typed};
+use crate::registry::Resource;
 use crate::status::{ApiError, Cause, Named};
 use crate::storage::Stored;
 use crate::view;
@@ -124,19 +125,15 @@ impl Session<'_> {
         let expected = Expected::of(resource);
         let patch_text = patched.object.to_string();
         let mut object = patched.object;
-        check_identity(&object, &expected)?;
+        check_identity(resource, &expected, &object, &patch_text)?;
         view::name(resource, &mut object);
         self.check_patched_name(&object)?;
-        let decoded = shape(resource, object).map_err(|why| {
-            let cause = Cause::invalid("patch", &patch_text.as_str().into(), &why);
-            ApiError::invalid(&Named::new("", ""), "", vec![cause])
-        })?;
+        let decoded = shape(resource, object).map_err(|why| unusable(&patch_text, &why))?;
         let mut complaints = patched.complaints;
         complaints.extend(decoded.complaints);
         if options.validation == FieldValidation::Strict && !complaints.is_empty() {
             let detail = format!("strict decoding error: {}", complaints.join(", "));
-            let cause = Cause::invalid("patch", &patch_text.into(), &detail);
-            return Err(ApiError::invalid(&Named::new("", ""), "", vec![cause]));
+            return Err(unusable(&patch_text, &detail));
         }
         self.complain(options, complaints);
         let mut object = decoded.object;
@@ -154,21 +151,37 @@ impl Session<'_> {
     }
 }
 
-/// A patch cannot make another kind of its object.
-fn check_identity(object: &Value, expected: &Expected) -> Result<(), ApiError> {
-    let same = object["kind"] == expected.kind.as_str() && object["apiVersion"] == expected.api_version();
-    if same {
-        return Ok(());
-    }
+/// A patch cannot make another kind of its object; what it removes comes back.
+fn check_identity(
+    resource: &Resource,
+    expected: &Expected,
+    object: &Value,
+    patch: &str,
+) -> Result<(), ApiError> {
     let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-    Err(ApiError::bad_request(format!(
-        "{} in version {:?} cannot be handled as a {}: converting to {}.{}",
-        text("kind"),
-        text("apiVersion"),
-        expected.kind,
-        expected.api_version(),
-        expected.kind
-    )))
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let custom = resource.is_custom();
+    if custom && !kind.is_empty() && kind != expected.kind {
+        let cause = Cause::invalid(
+            "kind",
+            &kind.as_str().into(),
+            &format!("must be {}", expected.kind),
+        );
+        let named = Named::new(&*expected.group, kind);
+        return Err(ApiError::invalid(&named, meta_str(object, "name"), vec![cause]));
+    }
+    let other = |given: &str, wanted: &str| given != wanted && (custom || !given.is_empty());
+    if other(&kind, &expected.kind) || other(&version, &expected.api_version()) {
+        let why = format!("no kind {kind:?} is registered for version {version:?}");
+        return Err(unusable(patch, &why));
+    }
+    Ok(())
+}
+
+/// A patched object that cannot be decoded.
+fn unusable(patch: &str, why: &str) -> ApiError {
+    let cause = Cause::invalid("patch", &patch.into(), why);
+    ApiError::invalid(&Named::new("", ""), "", vec![cause])
 }
 
 /// A revision of 0 is none.

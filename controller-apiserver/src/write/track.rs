@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::WriteOptions;
 use super::decode::{Expected, shape};
+use super::options::FieldValidation;
 use super::scale::{expected as scale_kind, scale_of};
 use super::update::Tracked;
 use crate::call::{Answer, Session};
@@ -107,11 +108,15 @@ impl Session<'_> {
         let format = if json { Format::Json } else { Format::Yaml };
         let body = body::parse(bytes, format)
             .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-        let complaints = body
+        let complaints: Vec<String> = body
             .duplicates
             .iter()
             .map(|path| format!("duplicate field {path:?}"))
             .collect();
+        if options.validation == FieldValidation::Strict && !complaints.is_empty() {
+            let why = format!("error strict decoding YAML: {}", complaints.join(", "));
+            return Err(ApiError::bad_request(why));
+        }
         self.complain(options, complaints);
         if !body.value.is_object() {
             return Err(ApiError::bad_request(format!(

@@ -152,8 +152,7 @@ impl Session<'_> {
 
     fn validate_change(&self, old: &Value, new: &Value) -> Result<(), ApiError> {
         let resource = self.resource();
-        let mut causes = metadata::validate_update(old, new);
-        causes.extend(metadata::validate(resource, new));
+        let mut causes = metadata::validate_update(resource, old, new);
         causes.extend(strategy::validate(resource, new, Some(old)));
         if causes.is_empty() {
             return Ok(());

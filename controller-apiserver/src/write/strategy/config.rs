@@ -1,77 +1,16 @@
-//! What single built-in kinds do differently when they are written.
+//! ConfigMaps and Secrets: maps of keys to content.
+//!
+//! Source: "ConfigMaps" and "Secrets" in the Kubernetes documentation, and their validation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::object::{carry, meta_mut, meta_str};
 use crate::registry::Resource;
-use crate::state::State;
 use crate::status::Cause;
 
-/// Before an object is created: the status is not the client's, and some fields have defaults.
-pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &mut State) {
-    if resource.is_custom() {
-        if resource.has_status()
-            && let Some(map) = object.as_object_mut()
-        {
-            map.remove("status");
-        }
-        return;
-    }
-    match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "namespaces") => {
-            object["status"] = json!({"phase": "Active"});
-            let finalizers = &mut object["spec"]["finalizers"];
-            let kept = finalizers.as_array_mut().map(std::mem::take);
-            let mut list = kept.unwrap_or_default();
-            if !list.iter().any(|finalizer| finalizer == "kubernetes") {
-                list.push("kubernetes".into());
-            }
-            *finalizers = list.into();
-        }
-        ("", "pods") => object["status"] = json!({"phase": "Pending", "qosClass": "BestEffort"}),
-        ("", "persistentvolumes" | "persistentvolumeclaims") => {
-            object["status"] = json!({"phase": "Pending"});
-        }
-        ("", "services") => object["status"] = json!({"loadBalancer": {}}),
-        ("", "nodes") => {}
-        ("apiextensions.k8s.io", _) => {}
-        _ if resource.has_status() => object["status"] = json!({}),
-        _ => {}
-    }
-    prepare_both(resource, object);
-}
-
-/// Before an object is replaced through its own path: the status stays.
-pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value) {
-    if resource.has_status() {
-        carry(old, new, "status");
-    }
-    if resource.is("", "namespaces") {
-        carry(&old["spec"].clone(), &mut new["spec"], "finalizers");
-    }
-    if !resource.is_custom() {
-        prepare_both(resource, new);
-    }
-}
-
-fn prepare_both(resource: &Resource, object: &mut Value) {
-    match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "namespaces") => {
-            let name = meta_str(object, "name").to_owned();
-            let labels = meta_mut(object)
-                .entry("labels")
-                .or_insert_with(|| Value::Object(Map::new()));
-            labels["kubernetes.io/metadata.name"] = name.into();
-        }
-        ("", "secrets") => secret(object),
-        _ => {}
-    }
-}
-
 /// `stringData` is written into `data`, and wins.
-fn secret(object: &mut Value) {
+pub(super) fn write_string_data(object: &mut Value) {
     let Some(map) = object.as_object_mut() else {
         return;
     };
@@ -87,22 +26,6 @@ fn secret(object: &mut Value) {
     if type_missing {
         map.insert("type".into(), "Opaque".into());
     }
-}
-
-/// What is wrong with an object besides its metadata.
-pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
-    if let Some(custom) = &resource.custom {
-        return custom.schema.validate(new, old);
-    }
-    let mut causes = match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "configmaps") => config_map(new),
-        ("", "secrets") => secret_data(new),
-        _ => Vec::new(),
-    };
-    if let Some(old) = old {
-        causes.extend(immutable(resource, new, old));
-    }
-    causes
 }
 
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
@@ -132,7 +55,7 @@ fn keys(object: &Value, field: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn config_map(object: &Value) -> Vec<Cause> {
+pub(super) fn config_map(object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut size = 0;
     for field in ["data", "binaryData"] {
@@ -172,7 +95,7 @@ fn config_map(object: &Value) -> Vec<Cause> {
 /// The largest sum of all values of a ConfigMap or Secret.
 const DATA_LIMIT: usize = 1 << 20;
 
-fn secret_data(object: &Value) -> Vec<Cause> {
+pub(super) fn secret(object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut size = 0;
     for key in keys(object, "data") {
@@ -204,7 +127,7 @@ fn secret_data(object: &Value) -> Vec<Cause> {
     causes
 }
 
-fn immutable(resource: &Resource, new: &Value, old: &Value) -> Vec<Cause> {
+pub(super) fn immutable(resource: &Resource, new: &Value, old: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let is_config = resource.is("", "configmaps") || resource.is("", "secrets");
     if is_config && old["immutable"] == true {

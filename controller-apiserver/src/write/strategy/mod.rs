@@ -1,0 +1,111 @@
+//! What single built-in kinds do differently when they are written.
+
+mod config;
+mod event;
+
+use serde_json::{Map, Value, json};
+
+use crate::object::{carry, meta_mut, meta_str};
+use crate::registry::Resource;
+use crate::state::State;
+use crate::status::Cause;
+
+/// Before an object is created: the status is not the client's, and some fields have defaults.
+pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &mut State) {
+    if resource.is_custom() {
+        if resource.has_status()
+            && let Some(map) = object.as_object_mut()
+        {
+            map.remove("status");
+        }
+        return;
+    }
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "namespaces") => {
+            object["status"] = json!({"phase": "Active"});
+            let finalizers = &mut object["spec"]["finalizers"];
+            let kept = finalizers.as_array_mut().map(std::mem::take);
+            let mut list = kept.unwrap_or_default();
+            if !list.iter().any(|finalizer| finalizer == "kubernetes") {
+                list.push("kubernetes".into());
+            }
+            *finalizers = list.into();
+        }
+        ("", "pods") => object["status"] = json!({"phase": "Pending", "qosClass": "BestEffort"}),
+        ("", "persistentvolumes" | "persistentvolumeclaims") => {
+            object["status"] = json!({"phase": "Pending"});
+        }
+        ("", "services") => object["status"] = json!({"loadBalancer": {}}),
+        ("", "nodes") => {}
+        ("apiextensions.k8s.io", _) => {}
+        _ if resource.has_status() => object["status"] = json!({}),
+        _ => {}
+    }
+    prepare_both(resource, object);
+}
+
+/// Before an object is replaced through its own path: the status stays.
+pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value) {
+    if resource.has_status() {
+        carry(old, new, "status");
+    }
+    if resource.is("", "namespaces") {
+        carry(&old["spec"].clone(), &mut new["spec"], "finalizers");
+    }
+    if !resource.is_custom() {
+        prepare_both(resource, new);
+    }
+}
+
+fn prepare_both(resource: &Resource, object: &mut Value) {
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "namespaces") => {
+            let name = meta_str(object, "name").to_owned();
+            let labels = meta_mut(object)
+                .entry("labels")
+                .or_insert_with(|| Value::Object(Map::new()));
+            labels["kubernetes.io/metadata.name"] = name.into();
+        }
+        ("", "secrets") => config::write_string_data(object),
+        _ => {}
+    }
+}
+
+/// What is wrong with an object besides its metadata.
+pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+    if let Some(custom) = &resource.custom {
+        return custom.schema.validate(new, old);
+    }
+    let mut causes = match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "configmaps") => config::config_map(new),
+        ("", "secrets") => config::secret(new),
+        ("" | "events.k8s.io", "events") => event::validate(resource, new, old),
+        ("coordination.k8s.io", "leases") => lease(new),
+        _ => Vec::new(),
+    };
+    if let Some(old) = old {
+        causes.extend(config::immutable(resource, new, old));
+    }
+    causes
+}
+
+fn lease(object: &Value) -> Vec<Cause> {
+    let spec = &object["spec"];
+    let number = |field: &str| spec[field].as_i64();
+    let mut causes = Vec::new();
+    if let Some(seconds) = number("leaseDurationSeconds").filter(|seconds| *seconds <= 0) {
+        causes.push(Cause::invalid(
+            "spec.leaseDurationSeconds",
+            &seconds.into(),
+            "must be greater than 0",
+        ));
+    }
+    if let Some(count) = number("leaseTransitions").filter(|count| *count < 0) {
+        causes.push(Cause::invalid(
+            "spec.leaseTransitions",
+            &count.into(),
+            "must be greater than or equal to 0",
+        ));
+    }
+    causes
+}
