@@ -121,6 +121,13 @@ impl Timing {
         self.lease_duration / MARGIN_SHARE
     }
 
+    /// How long what runs may still take after the renew deadline, until writes stop leaving.
+    pub fn drain(&self) -> Duration {
+        self.lease_duration
+            .saturating_sub(self.margin())
+            .saturating_sub(self.renew_deadline)
+    }
+
     /// How long one request for the lease may take.
     pub fn request_timeout(&self) -> Duration {
         self.renew_deadline / 2

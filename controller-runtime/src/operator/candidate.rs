@@ -109,12 +109,11 @@ impl Candidate {
                 std::future::pending::<()>().await;
             }
         }));
-        let drain = timing.lease_duration() - timing.margin() - timing.renew_deadline();
         Self {
             election,
             release: Some(release),
             status,
-            drain,
+            drain: timing.drain(),
         }
     }
 
