@@ -1,1 +1,3 @@
-//! it
+//! What runtime and server promise together: a module for each guarantee.
+
+mod leader;
