@@ -53,6 +53,21 @@ impl Verb {
         }
     }
 
+    /// The verb of a word.
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        const ALL: [Verb; 8] = [
+            Verb::Get,
+            Verb::List,
+            Verb::Watch,
+            Verb::Create,
+            Verb::Update,
+            Verb::Patch,
+            Verb::Delete,
+            Verb::DeleteCollection,
+        ];
+        ALL.into_iter().find(|verb| verb.as_str() == word)
+    }
+
     /// It changes nothing.
     pub fn is_read(self) -> bool {
         matches!(self, Self::Get | Self::List | Self::Watch)

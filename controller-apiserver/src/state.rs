@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::access::{Claims, Guard, Identity};
 use crate::clock::{Clock, Identifiers, seconds};
 use crate::controllers::Work;
 use crate::controllers::definition::{self, Known};
@@ -26,6 +27,8 @@ pub(crate) struct State {
     pub(crate) work: Work,
     /// What is known of definitions, by name.
     pub(crate) definitions: BTreeMap<String, Known>,
+    /// Who may do what; follows every write of a role or binding.
+    pub(crate) guard: Guard,
     /// The certificate of the server's CA, for pods that would talk to it.
     pub(crate) ca: String,
     /// Wakes the watchers of a collection; the value is the revision of its last event.
@@ -33,7 +36,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(clock: Clock, seed: u64, limits: Limits) -> Self {
+    pub(crate) fn new(clock: Clock, seed: u64, limits: Limits, guard: Guard) -> Self {
         Self {
             // Revisions below count as compacted, as on a server that has run for a while.
             store: Store::new(100, limits),
@@ -42,6 +45,7 @@ impl State {
             ids: Identifiers::seeded(seed),
             work: Work::default(),
             definitions: BTreeMap::new(),
+            guard,
             ca: String::new(),
             heads: BTreeMap::new(),
         }
@@ -68,6 +72,9 @@ impl State {
     /// Commits an object of a collection.
     pub(crate) fn put_at(&mut self, collection: &str, key: &str, object: Value, stamp: u64) -> Arc<Stored> {
         let previous = self.store.get(collection, key).cloned();
+        if let Some(resource) = policy_resource(collection) {
+            self.guard.policy.put(resource, &object);
+        }
         let stored = self.store.put(collection, key, object, stamp);
         self.work
             .changed(collection, key, previous.as_deref(), Some(&stored));
@@ -81,12 +88,36 @@ impl State {
     /// Commits a removal.
     pub(crate) fn remove(&mut self, collection: &str, key: &str) -> Option<Arc<Stored>> {
         let last = self.store.remove(collection, key)?;
+        if let Some(resource) = policy_resource(collection) {
+            let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+            self.guard.policy.remove(resource, namespace, name);
+        }
         self.work.changed(collection, key, Some(&last), None);
         self.wake(collection);
         if collection == definition::COLLECTION {
             definition::observe(self, key);
         }
         Some(last)
+    }
+
+    /// The objects a token speaks for are still there.
+    pub(crate) fn holds(&self, claims: &Claims) -> bool {
+        let bound = &claims.kubernetes;
+        let there = |collection: &str, key: &str, identity: &Identity| {
+            let found = self.store.get(collection, key);
+            found.is_some_and(|object| *object.uid == *identity.uid)
+        };
+        let local = |collection: &str, identity: &Identity| {
+            there(
+                collection,
+                &format!("{}/{}", bound.namespace, identity.name),
+                identity,
+            )
+        };
+        local("serviceaccounts", &bound.serviceaccount)
+            && bound.pod.iter().all(|pod| local("pods", pod))
+            && bound.secret.iter().all(|secret| local("secrets", secret))
+            && (bound.pod.is_some() || bound.node.iter().all(|node| there("nodes", &node.name, node)))
     }
 
     /// Serves what a definition says; watches of the former resources look again.
@@ -122,4 +153,11 @@ impl State {
             .or_insert_with(|| watch::Sender::new(revision))
             .subscribe()
     }
+}
+
+/// The plural name of a collection that makes policy.
+fn policy_resource(collection: &str) -> Option<&str> {
+    collection
+        .strip_prefix(crate::access::RBAC_GROUP)?
+        .strip_prefix('/')
 }

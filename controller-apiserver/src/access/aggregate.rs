@@ -9,7 +9,8 @@ use super::policy::rules_of;
 use serde_json::{Map, Value};
 
 /// The rules that `role` should have, were these all cluster roles; `None` if it is not an
-/// aggregated one or already has them.
+/// aggregated one or already has them, in whatever order: then there is nothing to write, and two
+/// roles that aggregate each other come to rest.
 pub fn aggregated<'a>(role: &Value, all: impl IntoIterator<Item = &'a Value>) -> Option<Vec<Rule>> {
     let selectors = role
         .pointer("/aggregationRule/clusterRoleSelectors")?
@@ -28,7 +29,9 @@ pub fn aggregated<'a>(role: &Value, all: impl IntoIterator<Item = &'a Value>) ->
             }
         }
     }
-    (rules_of(role) != rules).then_some(rules)
+    let present = rules_of(role);
+    let same = present.len() == rules.len() && rules.iter().all(|rule| present.contains(rule));
+    (!same).then_some(rules)
 }
 
 fn name(role: &Value) -> Option<&str> {

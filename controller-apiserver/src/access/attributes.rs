@@ -5,6 +5,7 @@
 //! resource path is a non-resource request.
 
 use super::User;
+use http::request::Parts;
 use std::fmt::Write as _;
 
 /// A verb and its target.
@@ -90,6 +91,14 @@ impl Attributes {
     pub fn of(method: &str, path: &str, query: &str) -> Self {
         resource_request(method, path, query)
             .unwrap_or_else(|| Self::path(&method.to_ascii_lowercase(), path))
+    }
+
+    /// What an HTTP request asks for.
+    pub fn of_request(request: &Parts) -> Self {
+        let path = request.uri.path();
+        let decoded = percent_decoded(path);
+        let query = request.uri.query().unwrap_or_default();
+        Self::of(request.method.as_str(), decoded.as_deref().unwrap_or(path), query)
     }
 
     /// The same target under another verb.

@@ -99,13 +99,12 @@ impl Authenticator {
     ) -> Option<(User, Vec<String>)> {
         let server = [ISSUER.to_owned()];
         let asked = if audiences.is_empty() { &server } else { audiences };
-        let (user, meant) = match self.tokens.user(token) {
-            Some(user) => (user.clone(), server.to_vec()),
-            None => {
-                let claims = self.signer.verify(token)?;
-                let good = claims.is_current(now) && exists(&claims);
-                good.then(|| (claims.user(), claims.aud))?
-            }
+        let (user, meant) = if let Some(user) = self.tokens.user(token) {
+            (user.clone(), server.to_vec())
+        } else {
+            let claims = self.signer.verify(token)?;
+            let good = claims.is_current(now) && exists(&claims);
+            good.then(|| (claims.user(), claims.aud))?
         };
         let shared: Vec<String> = asked
             .iter()

@@ -3,7 +3,6 @@
 //! Decides by what is stored at that moment: the server tells the guard of every write of a role or
 //! binding.
 
-use super::attributes::percent_decoded;
 use super::{Attributes, Authenticator, Claims, Denial, Policy, Unauthorized, User, impersonate, requested};
 use http::HeaderMap;
 use http::request::Parts;
@@ -55,48 +54,38 @@ impl Guard {
         }
     }
 
-    /// The user as whom a request goes on: authenticated, perhaps impersonating, and allowed.
+    /// Who sent a request.
     ///
     /// `now` is in seconds since the epoch; `exists` tells whether the objects a token is bound to
     /// are still there.
     ///
     /// # Errors
-    /// [`Refusal`].
-    pub fn admit(
+    /// Wrong credentials.
+    pub fn identify(
         &self,
         request: &Parts,
         now: i64,
         exists: impl FnOnce(&Claims) -> bool,
-    ) -> Result<User, Refusal> {
-        let peer = request.extensions.get::<Peer>().unwrap_or(&Peer::Unknown);
-        let user = self.user(&request.headers, peer, now, exists)?;
-        let path = request.uri.path();
-        let decoded = percent_decoded(path);
-        let attributes = Attributes::of(
-            request.method.as_str(),
-            decoded.as_deref().unwrap_or(path),
-            request.uri.query().unwrap_or_default(),
-        );
-        let user = match requested(&request.headers).map_err(Refusal::BadRequest)? {
-            Some(wanted) => impersonate(&self.policy, &user, &wanted, &attributes)?,
-            None => user,
+    ) -> Result<User, Unauthorized> {
+        let certificate = match request.extensions.get::<Peer>() {
+            Some(Peer::User(user)) => return Ok(user.clone()),
+            Some(Peer::Certificate(certificate)) => Some(certificate.as_slice()),
+            Some(Peer::Unknown) | None => None,
         };
-        self.policy.check(&user, &attributes)?;
-        Ok(user)
+        self.authenticator
+            .user(&request.headers, certificate, now, exists)
     }
 
-    fn user(
-        &self,
-        headers: &HeaderMap,
-        peer: &Peer,
-        now: i64,
-        exists: impl FnOnce(&Claims) -> bool,
-    ) -> Result<User, Unauthorized> {
-        let certificate = match peer {
-            Peer::User(user) => return Ok(user.clone()),
-            Peer::Certificate(certificate) => Some(certificate.as_slice()),
-            Peer::Unknown => None,
+    /// The user as whom a request of `user` goes on: perhaps impersonated, and allowed.
+    ///
+    /// # Errors
+    /// [`Refusal`], but for wrong credentials.
+    pub fn admit(&self, user: User, headers: &HeaderMap, attributes: &Attributes) -> Result<User, Refusal> {
+        let user = match requested(headers).map_err(Refusal::BadRequest)? {
+            Some(wanted) => impersonate(&self.policy, &user, &wanted, attributes)?,
+            None => user,
         };
-        self.authenticator.user(headers, certificate, now, exists)
+        self.policy.check(&user, attributes)?;
+        Ok(user)
     }
 }

@@ -34,6 +34,7 @@ pub use escalation::{Escalation, PolicyWrite};
 pub use guard::{Guard, Peer, Refusal};
 pub use impersonation::{impersonate, requested};
 pub use owner_references::{Mapping, OwnedWrite};
+pub(crate) use policy::resource_of;
 pub use policy::{Decision, Grant, Policy, RoleRef, Subject};
 pub use review::{
     ReviewError, local_subject_access_review, self_subject_access_review, self_subject_review,

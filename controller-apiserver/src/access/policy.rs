@@ -70,18 +70,31 @@ pub struct Policy {
     bindings: BTreeMap<String, BTreeMap<String, Binding>>,
 }
 
+/// The plural name of an RBAC object's kind.
+pub(crate) fn resource_of(object: &Value) -> Option<&'static str> {
+    match object.get("kind").and_then(Value::as_str)? {
+        "Role" => Some("roles"),
+        "ClusterRole" => Some("clusterroles"),
+        "RoleBinding" => Some("rolebindings"),
+        "ClusterRoleBinding" => Some("clusterrolebindings"),
+        _ => None,
+    }
+}
+
 impl Policy {
     /// The policy that these objects make; others than the four RBAC kinds are passed over.
     pub fn of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut policy = Self::default();
         for object in objects {
-            policy.put(object);
+            if let Some(resource) = resource_of(object) {
+                policy.put(resource, object);
+            }
         }
         policy
     }
 
-    /// Adds or replaces an object.
-    pub fn put(&mut self, object: &Value) {
+    /// Adds or replaces an object, by the plural name of its kind.
+    pub fn put(&mut self, resource: &str, object: &Value) {
         let text = |pointer: &str| {
             object
                 .pointer(pointer)
@@ -92,11 +105,11 @@ impl Policy {
             text("/metadata/namespace").to_owned(),
             text("/metadata/name").to_owned(),
         );
-        match text("/kind") {
-            "Role" | "ClusterRole" => {
+        match resource {
+            "roles" | "clusterroles" => {
                 self.roles.insert((namespace, name), rules_of(object));
             }
-            "RoleBinding" | "ClusterRoleBinding" => {
+            "rolebindings" | "clusterrolebindings" => {
                 let binding = Binding::deserialize(object).unwrap_or_default();
                 self.bindings.entry(namespace).or_default().insert(name, binding);
             }

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::{Inner, Server};
+use crate::access::{Authenticator, Guard, RBAC_GROUP, Signer, Tokens, default_objects, resource_of};
 use crate::clock::Clock;
 use crate::controllers::Enabled;
-use crate::object::meta_mut;
+use crate::object::{meta_mut, meta_str};
 use crate::state::State;
 use crate::storage::Limits;
+use crate::tls::Authority;
 
 /// The settings of a server.
 #[derive(Clone, Debug)]
@@ -23,6 +25,10 @@ pub struct ServerBuilder {
     limits: Limits,
     enabled: Enabled,
     latency: Duration,
+    tokens: Tokens,
+    signing_key: Option<[u8; 32]>,
+    owner_references: bool,
+    ca: String,
 }
 
 impl Default for ServerBuilder {
@@ -33,6 +39,10 @@ impl Default for ServerBuilder {
             limits: Limits::default(),
             enabled: Enabled::default(),
             latency: Duration::from_millis(50),
+            tokens: Tokens::default(),
+            signing_key: None,
+            owner_references: false,
+            ca: String::new(),
         }
     }
 }
@@ -81,12 +91,57 @@ impl ServerBuilder {
         self
     }
 
-    /// The server, with the namespaces every cluster has.
+    /// Requests over a socket are those of the users of these tokens, of a service account, or of
+    /// `system:anonymous`. Without tokens they are the administrator's.
+    #[must_use]
+    pub fn tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// The key that signs the tokens of service accounts. In tests it follows from the seed; a
+    /// server that people talk to should have one that nobody can guess ([`Authority::random_key`]).
+    #[must_use]
+    pub fn signing_key(mut self, key: [u8; 32]) -> Self {
+        self.signing_key = Some(key);
+        self
+    }
+
+    /// The admission `OwnerReferencesPermissionEnforcement`, as some clusters have it: setting
+    /// `blockOwnerDeletion` needs the right to update the owner's `finalizers`.
+    #[must_use]
+    pub fn enforce_owner_references(mut self, on: bool) -> Self {
+        self.owner_references = on;
+        self
+    }
+
+    /// The certificate authority of an https server, for pods that would talk to it.
+    #[must_use]
+    pub fn authority(mut self, authority: &Authority) -> Self {
+        self.ca = authority.pem();
+        self
+    }
+
+    /// The server, with the namespaces, roles and bindings every cluster has.
     pub fn build(self) -> Server {
         let clock = Clock::starting_at(self.epoch.unwrap_or_else(Clock::fixed_epoch));
-        let mut state = State::new(clock, self.seed, self.limits);
+        let key = self.signing_key.unwrap_or_else(|| key_of(self.seed));
+        let authenticator = Authenticator {
+            tokens: self.tokens,
+            signer: Signer::new(&key),
+            anonymous: true,
+        };
+        let guard = Guard {
+            owner_references: self.owner_references,
+            ..Guard::new(authenticator)
+        };
+        let mut state = State::new(clock, self.seed, self.limits, guard);
+        state.ca = self.ca;
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             add_namespace(&mut state, name);
+        }
+        for object in default_objects() {
+            add_policy(&mut state, object);
         }
         state.store.compact();
         Server {
@@ -111,12 +166,37 @@ fn add_namespace(state: &mut State, name: &str) {
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     });
-    let uid = state.ids.uid();
-    let now = state.now();
     let metadata = meta_mut(&mut namespace);
     metadata.insert("name".into(), name.into());
+    metadata.insert("labels".into(), json!({"kubernetes.io/metadata.name": name}));
+    add(state, "namespaces", name, namespace);
+}
+
+fn add_policy(state: &mut State, object: Value) {
+    let Some(resource) = resource_of(&object) else {
+        return;
+    };
+    let (namespace, name) = (meta_str(&object, "namespace"), meta_str(&object, "name"));
+    let key = if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    };
+    add(state, &format!("{RBAC_GROUP}/{resource}"), &key, object);
+}
+
+fn add(state: &mut State, collection: &str, key: &str, mut object: Value) {
+    let uid = state.ids.uid();
+    let now = state.now();
+    let metadata = meta_mut(&mut object);
     metadata.insert("uid".into(), uid.into());
     metadata.insert("creationTimestamp".into(), Value::from(now));
-    metadata.insert("labels".into(), json!({"kubernetes.io/metadata.name": name}));
-    state.put_at("namespaces", name, namespace, 0);
+    state.put_at(collection, key, object, 0);
+}
+
+/// The signing key of a server in a test: another for each seed, and known to whoever knows it.
+fn key_of(seed: u64) -> [u8; 32] {
+    let mut key = [0; 32];
+    fastrand::Rng::with_seed(seed).fill(&mut key);
+    key
 }

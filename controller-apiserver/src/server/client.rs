@@ -8,12 +8,14 @@ use http::{Request, Response};
 use tower::BoxError;
 
 use super::{Body, Server};
+use crate::access::{Peer, User};
 
 /// The server as a tower service: what a `kube::Client` is made of, and what layers go around.
 #[derive(Clone, Debug)]
 pub struct Service {
     server: Server,
     agent: Option<String>,
+    peer: Peer,
 }
 
 impl Server {
@@ -31,11 +33,23 @@ impl Server {
         kube::Client::new(service, "default")
     }
 
-    /// The server as a tower service, for clients with layers of their own.
+    /// A client that acts as a user, whatever credentials the server knows.
+    pub fn client_as(&self, user: User) -> kube::Client {
+        kube::Client::new(self.service_as(user), "default")
+    }
+
+    /// The server as a tower service, for clients with layers of their own. Requests without
+    /// credentials are the administrator's.
     pub fn service(&self) -> Service {
+        self.service_as(User::admin())
+    }
+
+    /// The server as a tower service whose requests are those of a user.
+    pub fn service_as(&self, user: User) -> Service {
         Service {
             server: self.clone(),
             agent: None,
+            peer: Peer::User(user),
         }
     }
 }
@@ -57,6 +71,9 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         if let Some(agent) = self.agent.as_deref().and_then(|agent| agent.parse().ok()) {
             request.headers_mut().insert(http::header::USER_AGENT, agent);
+        }
+        if !request.headers().contains_key(http::header::AUTHORIZATION) {
+            request.extensions_mut().insert(self.peer.clone());
         }
         let server = self.server.clone();
         Box::pin(async move { server.handle(request).await.map_err(BoxError::from) })

@@ -45,6 +45,10 @@ impl Server {
         self.inner.start_controllers();
         let accept = text(&head.headers, header::ACCEPT);
         let media = Accept::media_or_json(accept.as_deref());
+        let user = match self.admit(&head) {
+            Ok(user) => user,
+            Err(error) => return Ok(answer::refusal(&error, media, &[])),
+        };
         let bytes = match Limited::new(body, LIMIT).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
@@ -74,6 +78,7 @@ impl Server {
                     method: &head.method,
                     query: head.uri.query().unwrap_or_default(),
                     headers: &head.headers,
+                    user,
                     body: bytes,
                 };
                 self.objects(target, request, &flight).await?
@@ -292,9 +297,7 @@ impl Session<'_> {
             Verb::List => self.list(),
             Verb::Watch => self.watch(),
             Verb::Create if !target.subresource.is_empty() => self.create_below(),
-            Verb::Create if self.resource().is_virtual() => {
-                Err(ApiError::not_supported(self.resource().named()))
-            }
+            Verb::Create if self.resource().is_virtual() => self.review(),
             Verb::Create => self.create(),
             Verb::Update => self.update(),
             Verb::Patch => self.patch(),
@@ -309,6 +312,7 @@ struct Incoming<'a> {
     method: &'a Method,
     query: &'a str,
     headers: &'a HeaderMap,
+    user: User,
     body: Bytes,
 }
 
@@ -331,7 +335,7 @@ impl Incoming<'_> {
             accept: Accept::negotiate(text(self.headers, header::ACCEPT).as_deref())?,
             content_type: text(self.headers, header::CONTENT_TYPE),
             agent: text(self.headers, header::USER_AGENT).unwrap_or_default(),
-            user: User::admin(),
+            user: self.user,
             body: self.body,
             target,
             verb,

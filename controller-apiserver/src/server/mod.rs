@@ -1,5 +1,6 @@
 //! The server: one request path, in memory and over TCP.
 
+mod admit;
 pub(crate) mod answer;
 mod body;
 mod builder;

@@ -9,6 +9,7 @@ mod kubeconfig;
 
 pub use kubeconfig::{Credential, Kubeconfig, write_private};
 
+use ::ring::rand;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rcgen::{
@@ -17,7 +18,7 @@ use rcgen::{
 };
 use std::fmt;
 use std::sync::Arc;
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring as provider_of_ring};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
@@ -85,6 +86,15 @@ impl Authority {
         Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
     }
 
+    /// A key that nobody can guess, for [`ServerBuilder::signing_key`](crate::ServerBuilder::signing_key).
+    ///
+    /// # Errors
+    /// The system has no randomness to give.
+    pub fn random_key() -> Result<[u8; 32], TlsError> {
+        let key = rand::generate(&rand::SystemRandom::new()).map_err(|_| rcgen::Error::RingUnspecified)?;
+        Ok(key.expose())
+    }
+
     /// The authority's own certificate, PEM: what clients are to trust.
     pub fn pem(&self) -> String {
         self.0.pem()
@@ -149,7 +159,7 @@ fn leaf(
 
 /// The one cryptography this server uses, whatever the process has installed as its default.
 fn provider() -> CryptoProvider {
-    ring::default_provider()
+    provider_of_ring::default_provider()
 }
 
 fn private_key(key: &KeyPair) -> PrivateKeyDer<'static> {

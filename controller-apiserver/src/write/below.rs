@@ -1,4 +1,4 @@
-//! POST below an object: evictions and bindings of Pods.
+//! POST below an object: evictions and bindings of Pods, tokens of service accounts.
 //!
 //! Sources: "API-initiated Eviction" in the Kubernetes documentation, and the `Binding` of the
 //! scheduler.
@@ -19,6 +19,7 @@ impl Session<'_> {
         match (target.resource.plural.as_str(), target.subresource.as_str()) {
             ("pods", "eviction") => self.evict(),
             ("pods", "binding") => self.bind(),
+            ("serviceaccounts", "token") => self.issue_token(),
             (plural, subresource) => Err(ApiError::not_supported(format!(
                 "creating {subresource} of {plural}"
             ))),

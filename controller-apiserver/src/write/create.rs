@@ -27,6 +27,7 @@ impl Session<'_> {
         let resource = self.resource();
         self.admit_namespace(&object)?;
         self.admit_definition(&object)?;
+        self.admit_kind()?;
         if tracked == Tracked::Not {
             self.track(None, &mut object, options);
         }
@@ -37,7 +38,10 @@ impl Session<'_> {
         }
         generation::start(resource, &mut object);
         metadata::tidy(&mut object);
+        self.admit_grants(None, &object)?;
         self.validate_new(&object)?;
+        self.admit_creation()?;
+        self.admit_owners(None, &object)?;
         self.warnings.extend(metadata::warnings(resource, &object));
         if let Some(revision) = meta_str(&object, "resourceVersion").parse::<u64>().ok()
             && revision != 0

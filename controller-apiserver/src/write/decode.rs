@@ -53,14 +53,39 @@ impl Session<'_> {
     /// Decodes the body as an object of the resource; unknown fields warn, or refuse it.
     pub(super) fn decode(&mut self, options: &WriteOptions) -> Result<Value, ApiError> {
         let resource = self.resource();
+        self.decode_by(&Expected::of(resource), options, |object| shape(resource, object))
+    }
+
+    /// Decodes the body as an object of another built-in kind, as some subresources have.
+    pub(super) fn decode_as(
+        &mut self,
+        expected: &Expected,
+        options: &WriteOptions,
+    ) -> Result<Value, ApiError> {
+        self.decode_by(expected, options, |mut object| {
+            let unknown = shape_as(expected, &mut object)?;
+            let complaints = unknown
+                .iter()
+                .map(|path| format!("unknown field {path:?}"))
+                .collect();
+            Ok(Decoded { object, complaints })
+        })
+    }
+
+    fn decode_by(
+        &mut self,
+        expected: &Expected,
+        options: &WriteOptions,
+        shape: impl FnOnce(Value) -> Result<Decoded, String>,
+    ) -> Result<Value, ApiError> {
+        let resource = self.resource();
         let format = Format::of(self.call.content_type.as_deref())?;
-        let expected = Expected::of(resource);
         let body = body::parse(&self.call.body, format)
             .map_err(|error| ApiError::bad_request(expected.cannot_be_handled(&error)))?;
         let mut object = body.value;
-        identify(resource, &expected, &mut object)?;
+        identify(resource, expected, &mut object)?;
         let mut decoded =
-            shape(resource, object).map_err(|why| ApiError::bad_request(expected.cannot_be_handled(&why)))?;
+            shape(object).map_err(|why| ApiError::bad_request(expected.cannot_be_handled(&why)))?;
         let duplicates = body
             .duplicates
             .iter()

@@ -12,6 +12,8 @@ mod generation;
 mod metadata;
 mod options;
 mod patch;
+mod policy;
+mod review;
 mod scale;
 mod status;
 mod strategy;

@@ -143,7 +143,9 @@ impl Session<'_> {
         if self.call.target.subresource != "status" {
             generation::advance(resource, &old, &mut new);
         }
+        self.admit_grants(Some(&old), &new)?;
         self.validate_change(&old, &new)?;
+        self.admit_owners(Some(&old), &new)?;
         self.warnings.extend(metadata::warnings(resource, &new));
         view::name(resource, &mut new);
         apply::keep_times(&old, &mut new);

@@ -235,7 +235,10 @@ fn the_guard_knows_the_peer_before_the_headers() {
             })
             .unwrap_or_default(),
         );
-        guard.admit(&parts, 0, |_| true).map(|user| user.name)
+        let user = guard.identify(&parts, 0, |_| true)?;
+        guard
+            .admit(user, &parts.headers, &Attributes::of_request(&parts))
+            .map(|user| user.name)
     };
     let token = [("authorization", "Bearer t")];
     assert_eq!(admit(None, &token, "/version"), Ok("dev".to_owned()));
@@ -372,7 +375,7 @@ mod escalation {
         let mut policy = dev_with(&[json!({
             "apiGroups": [RBAC_GROUP], "resources": ["clusterroles"], "verbs": ["bind"], "resourceNames": ["view"],
         })]);
-        policy.put(&strong);
+        policy.put("roles", &strong);
         let to = |name: &str| binding("ns", "b2", "ClusterRole", name, &to_dev());
         assert_eq!(writes(&policy, "rolebindings", None, &to("view")), Ok(()));
         assert!(writes(&policy, "rolebindings", None, &to("edit")).is_err());

@@ -5,6 +5,7 @@ mod event;
 
 use serde_json::{Map, Value, json};
 
+use crate::access::{RBAC_GROUP, set_policy_defaults, validate_policy};
 use crate::object::{carry, meta_mut, meta_str};
 use crate::registry::Resource;
 use crate::state::State;
@@ -67,6 +68,7 @@ fn prepare_both(resource: &Resource, object: &mut Value) {
             labels["kubernetes.io/metadata.name"] = name.into();
         }
         ("", "secrets") => config::write_string_data(object),
+        (RBAC_GROUP, _) => set_policy_defaults(object),
         _ => {}
     }
 }
@@ -79,6 +81,7 @@ pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) ->
     let mut causes = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "configmaps") => config::config_map(new),
         ("", "secrets") => config::secret(new),
+        (RBAC_GROUP, plural) => validate_policy(plural, old, new),
         ("" | "events.k8s.io", "events") => event::validate(resource, new, old),
         ("coordination.k8s.io", "leases") => lease(new),
         _ => Vec::new(),
