@@ -63,8 +63,15 @@ impl State {
     }
 
     /// Commits an object.
+    ///
+    /// A custom resource written through another version than the stored one loses what only that
+    /// version knows.
     pub(crate) fn put(&mut self, resource: &Resource, key: &str, mut object: Value) -> Arc<Stored> {
         convert::to_storage(resource, &mut object);
+        if let Some(custom) = resource.other_version() {
+            custom.storage_schema.prune(&mut object);
+            custom.storage_schema.default(&mut object);
+        }
         let stamp = resource.custom.as_ref().map_or(0, |custom| custom.stamp);
         self.put_at(&resource.collection, key, object, stamp)
     }

@@ -32,11 +32,14 @@ fn adapt(resource: &Resource, stamp: u64, object: &mut Value) {
         custom.storage_schema.prune(object);
         custom.storage_schema.default(object);
     }
+    if let Some(custom) = resource.other_version() {
+        custom.schema.prune(object);
+    }
 }
 
 fn is_stored_as_served(resource: &Resource, stored: &Stored) -> bool {
     match &resource.custom {
-        Some(custom) => custom.stamp == stored.stamp,
+        Some(custom) => custom.stamp == stored.stamp && resource.other_version().is_none(),
         None => !convert::converts(resource),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::garbage::{change, delete, release};
 use crate::object::{is_terminating, meta_list, meta_mut, meta_str, str_at};
 use crate::registry::custom;
+use crate::schema::definition::accept;
 use crate::state::State;
 use crate::write::Propagation;
 
@@ -82,10 +83,7 @@ fn serve(state: &mut State, name: &str, definition: &Value) {
         Some(known) if known.storage_version == storage_version => known.storage_since,
         _ => stamp,
     };
-    match custom::served(definition, stamp, storage_since) {
-        Ok(resources) => state.define(name, resources),
-        Err(causes) => tracing::warn!(definition = name, ?causes, "the schema cannot be used"),
-    }
+    state.define(name, custom::served(definition, stamp, storage_since));
     let known = Known {
         spec: spec.clone(),
         stamp,
@@ -134,99 +132,14 @@ fn set_condition(definition: &mut Value, kind: &str, status: &str, reason: &str,
 
 /// Accepts the names that no other definition of the group has, then establishes.
 fn update_status(state: &State, definition: &mut Value) {
-    let now = state.now();
-    let names = definition["spec"]["names"].clone();
-    let mut accepted = definition["status"]["acceptedNames"].clone();
-    let problem = name_conflict(state, definition);
-    match &problem {
-        None => {
-            accepted = names;
-            set_condition(
-                definition,
-                "NamesAccepted",
-                "True",
-                "NoConflicts",
-                "no conflicts found",
-                &now,
-            );
-        }
-        Some((reason, message)) => {
-            set_condition(definition, "NamesAccepted", "False", reason, message, &now);
-        }
-    }
-    definition["status"]["acceptedNames"] = accepted;
-    if problem.is_none() {
-        set_condition(
-            definition,
-            "Established",
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-            &now,
-        );
-    } else if !is_established(definition) {
-        set_condition(
-            definition,
-            "Established",
-            "False",
-            "NotAccepted",
-            "not all names are accepted",
-            &now,
-        );
-    }
-}
-
-/// The first name that another definition of the group has already: reason and message.
-fn name_conflict(state: &State, definition: &Value) -> Option<(&'static str, String)> {
-    let name = meta_str(definition, "name");
-    let group = str_at(definition, "spec.group");
+    let name = meta_str(definition, "name").to_owned();
     let others: Vec<Value> = state
         .store
         .scan(COLLECTION, "")
         .filter(|(key, _)| ***key != *name)
         .map(|(_, stored)| stored.value())
-        .filter(|other| str_at(other, "spec.group") == group)
         .collect();
-    let accepted = |field: &str| -> Vec<String> {
-        others
-            .iter()
-            .map(|other| str_at(&other["status"]["acceptedNames"], field).to_owned())
-            .collect()
-    };
-    let mut resources: Vec<String> = ["plural", "singular"]
-        .iter()
-        .flat_map(|field| accepted(field))
-        .collect();
-    for other in &others {
-        resources.extend(texts(&other["status"]["acceptedNames"]["shortNames"]));
-    }
-    let mut kinds = accepted("kind");
-    kinds.extend(accepted("listKind"));
-    let names = &definition["spec"]["names"];
-    let text = |field: &str| str_at(names, field).to_owned();
-    let mut checks = vec![
-        ("PluralConflict", text("plural"), &resources),
-        ("SingularConflict", text("singular"), &resources),
-    ];
-    checks.extend(
-        texts(&names["shortNames"])
-            .into_iter()
-            .map(|short| ("ShortNamesConflict", short, &resources)),
-    );
-    checks.push(("KindConflict", text("kind"), &kinds));
-    checks.push(("ListKindConflict", text("listKind"), &kinds));
-    checks
-        .into_iter()
-        .find(|(_, name, taken)| !name.is_empty() && taken.contains(name))
-        .map(|(reason, name, _)| (reason, format!("{name:?} is already in use")))
-}
-
-fn texts(list: &Value) -> Vec<String> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|text| Some(text.as_str()?.to_owned()))
-        .collect()
+    accept(definition, others.iter(), &state.now());
 }
 
 /// A definition that is deleted is marked, and says so.

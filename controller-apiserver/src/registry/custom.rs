@@ -11,7 +11,6 @@ use super::{NameRule, Resource, Rules, Subresource, by_priority};
 use crate::object::{is_terminating, meta_str, str_at};
 use crate::patch::typed::Schema;
 use crate::schema::Structural;
-use crate::status::Cause;
 
 /// What a definition says of one version.
 #[derive(Debug)]
@@ -54,21 +53,15 @@ pub(crate) struct ScalePaths {
 
 /// The resources that an established definition serves, one for each served version.
 ///
-/// # Errors
-///
-/// What makes a schema unusable; a definition that passed validation has no such causes.
-pub(crate) fn served(
-    definition: &Value,
-    stamp: u64,
-    storage_since: u64,
-) -> Result<Vec<Resource>, Vec<Cause>> {
+/// The definition has been validated when it was written.
+pub(crate) fn served(definition: &Value, stamp: u64, storage_since: u64) -> Vec<Resource> {
     let spec = &definition["spec"];
     let empty = Vec::new();
     let versions = spec["versions"].as_array().unwrap_or(&empty);
-    let schemas = versions
+    let schemas: Vec<_> = versions
         .iter()
-        .map(|version| parse(version).map(Arc::new))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|version| Arc::new(Structural::trusted(&version["schema"]["openAPIV3Schema"])))
+        .collect();
     let storage = versions
         .iter()
         .position(|version| version["storage"] == true)
@@ -81,7 +74,7 @@ pub(crate) fn served(
         })
         .collect();
     let typed = Arc::new(typed);
-    let resources = versions
+    versions
         .iter()
         .zip(&schemas)
         .filter(|(version, _)| version["served"] == true)
@@ -106,12 +99,7 @@ pub(crate) fn served(
             };
             resource(spec, version, custom)
         })
-        .collect();
-    Ok(resources)
-}
-
-fn parse(version: &Value) -> Result<Structural, Vec<Cause>> {
-    Structural::parse(&version["schema"]["openAPIV3Schema"])
+        .collect()
 }
 
 fn resource(spec: &Value, version: &Value, custom: Custom) -> Resource {

@@ -104,6 +104,18 @@ impl Resource {
         self.custom.is_some()
     }
 
+    /// The definitions of custom resources.
+    pub(crate) fn is_definition(&self) -> bool {
+        self.is("apiextensions.k8s.io", "customresourcedefinitions")
+    }
+
+    /// What a definition says of this version, if it is not the one that is stored.
+    pub(crate) fn other_version(&self) -> Option<&Custom> {
+        self.custom
+            .as_deref()
+            .filter(|custom| custom.storage_version != self.version)
+    }
+
     /// A built-in resource of this group and name.
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.custom.is_none() && self.group == group && self.plural == plural

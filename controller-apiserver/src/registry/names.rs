@@ -17,6 +17,7 @@ pub(crate) enum NameRule {
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
@@ -74,7 +75,19 @@ pub(crate) fn label(name: &str) -> Vec<String> {
     problems
 }
 
-fn path_segment(name: &str) -> Vec<String> {
+/// What is wrong with an RFC 1035 label: it does not start with a digit.
+pub(crate) fn label_1035(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > 63 {
+        problems.push("must be no more than 63 characters".to_owned());
+    }
+    if !is_label(name) || name.starts_with(|c: char| c.is_ascii_digit()) {
+        problems.push(LABEL_1035.to_owned());
+    }
+    problems
+}
+
+pub(crate) fn path_segment(name: &str) -> Vec<String> {
     match name {
         "." => return vec!["may not be '.'".to_owned()],
         ".." => return vec!["may not be '..'".to_owned()],
@@ -169,6 +182,10 @@ mod tests {
             }
         }
         assert_eq!(NameRule::Label.problems("a.b"), ["must not contain dots"]);
+        assert!(label_1035("a-1").is_empty());
+        for name in ["", "1a", "A", "a-", "a_b", "a.b"] {
+            assert!(!label_1035(name).is_empty(), "{name}");
+        }
     }
 
     #[test]

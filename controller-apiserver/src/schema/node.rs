@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+use super::cel::Rule;
+
 /// One level of a schema.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
@@ -36,6 +38,10 @@ pub struct Node {
     pub one_of: Vec<Node>,
     /// `not`.
     pub not: Option<Box<Node>>,
+    /// `x-kubernetes-validations`.
+    pub rules: Vec<Rule>,
+    /// There are rules here or further below.
+    pub(crate) has_rules: bool,
 }
 
 /// `additionalProperties`: a schema, or whether there may be any.
@@ -95,8 +101,8 @@ pub struct Limits {
     pub min_length: Option<i64>,
     /// `maxLength`, in characters.
     pub max_length: Option<i64>,
-    /// `pattern`.
-    pub pattern: Option<Regex>,
+    /// `pattern`, as written and compiled.
+    pub pattern: Option<(String, Regex)>,
     /// `minItems`.
     pub min_items: Option<i64>,
     /// `maxItems`.
@@ -125,6 +131,16 @@ impl Node {
             Some(Additional::Schema(node)) => Some(node),
             _ => None,
         }
+    }
+
+    /// The element of `old` that has the same keys as `new`, in a list of which this is the schema.
+    pub(crate) fn same_element<'a>(&self, new: &Value, old: &'a [Value]) -> Option<&'a Value> {
+        let keys = &self.extensions.list_map_keys;
+        if keys.is_empty() || !new.is_object() {
+            return None;
+        }
+        old.iter()
+            .find(|old| old.is_object() && keys.iter().all(|key| old.get(key) == new.get(key)))
     }
 
     /// True if a null here stands for absence.

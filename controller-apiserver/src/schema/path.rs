@@ -39,7 +39,7 @@ impl Path<'_> {
 
     /// True for the object itself.
     pub(crate) fn is_root(&self) -> bool {
-        matches!(self, Path::Root)
+        matches!(self, Path::Root | Path::Below(Path::Root, ""))
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,6 +89,7 @@ mod tests {
         assert_eq!(first.child("name").to_string(), "spec.ports[0].name");
         assert_eq!(spec.key("a.b").to_string(), "spec[a.b]");
         assert_eq!(Path::Root.to_string(), "<nil>");
+        assert_eq!(Path::Below(&Path::Root, "").to_string(), "<nil>");
         assert_eq!(Path::Below(&Path::Root, ".a.b").to_string(), "a.b");
         assert_eq!(
             Path::Below(&Path::Base("x"), ".a").child("c").to_string(),

@@ -3,7 +3,7 @@
 //! Source: API documentation, "Field pruning" and `x-kubernetes-preserve-unknown-fields`,
 //! `x-kubernetes-embedded-resource`.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::node::{Additional, Node};
 use super::path::Path;
@@ -19,6 +19,18 @@ pub(crate) fn prune(object: &mut Value, schema: &Node) -> Vec<String> {
     dropped
 }
 
+/// Drops every unknown field of a part of a resource.
+pub(crate) fn prune_value(value: &mut Value, schema: &Node) {
+    walk(
+        value,
+        Some(schema),
+        schema.extensions.embedded_resource,
+        &Path::Root,
+        &mut Vec::new(),
+    );
+}
+
+/// Without a schema nothing is known.
 fn walk(
     value: &mut Value,
     schema: Option<&Node>,
@@ -26,40 +38,19 @@ fn walk(
     path: &Path<'_>,
     dropped: &mut Vec<String>,
 ) {
-    let preserve = schema.is_some_and(|node| node.extensions.preserve_unknown_fields);
     match value {
-        Value::Object(map) => map.retain(|key, member| {
-            if resource && META.contains(&key.as_str()) {
-                return true;
-            }
-            let path = path.child(key);
-            match (
-                schema.and_then(|node| node.properties.get(key)),
-                schema.map(|node| &node.additional),
-            ) {
-                (Some(property), _) => walk(member, Some(property), is_resource(property), &path, dropped),
-                (None, Some(Some(Additional::Schema(values)))) => {
-                    walk(member, Some(values), is_resource(values), &path, dropped);
-                }
-                (None, _) if preserve => {}
-                (None, Some(Some(Additional::Allowed(_)))) => walk(member, None, false, &path, dropped),
-                (None, _) => {
-                    dropped.push(path.to_string());
-                    return false;
-                }
-            }
-            true
-        }),
+        Value::Object(map) => members(map, schema, resource, path, dropped),
         Value::Array(items) => {
-            let schema = schema.and_then(|node| node.items.as_deref());
-            if preserve && schema.is_none() {
+            let preserve = schema.is_some_and(|node| node.extensions.preserve_unknown_fields);
+            let node = schema.and_then(|node| node.items.as_deref());
+            if preserve && node.is_none() {
                 return;
             }
             for (index, item) in items.iter_mut().enumerate() {
                 walk(
                     item,
-                    schema,
-                    schema.is_some_and(is_resource),
+                    node,
+                    node.is_some_and(is_resource),
                     &path.index(index),
                     dropped,
                 );
@@ -67,6 +58,39 @@ fn walk(
         }
         _ => {}
     }
+}
+
+fn members(
+    map: &mut Map<String, Value>,
+    schema: Option<&Node>,
+    resource: bool,
+    path: &Path<'_>,
+    dropped: &mut Vec<String>,
+) {
+    map.retain(|key, member| {
+        if resource && META.contains(&key.as_str()) {
+            return true;
+        }
+        let path = path.child(key);
+        let node = match schema {
+            Some(schema) => match (schema.properties.get(key), &schema.additional) {
+                (Some(property), _) => Some(property),
+                (None, Some(Additional::Schema(values))) => Some(&**values),
+                (None, Some(Additional::Allowed(_))) => None,
+                (None, None) if schema.extensions.preserve_unknown_fields => return true,
+                (None, None) => {
+                    dropped.push(path.to_string());
+                    return false;
+                }
+            },
+            None => {
+                dropped.push(path.to_string());
+                return false;
+            }
+        };
+        walk(member, node, node.is_some_and(is_resource), &path, dropped);
+        true
+    });
 }
 
 fn is_resource(node: &Node) -> bool {

@@ -43,6 +43,7 @@ impl Session<'_> {
         self.admit_creation()?;
         self.admit_owners(None, &object)?;
         self.warnings.extend(metadata::warnings(resource, &object));
+        self.warnings.extend(strategy::warnings(resource, &object));
         if let Some(revision) = meta_str(&object, "resourceVersion").parse::<u64>().ok()
             && revision != 0
         {
@@ -142,10 +143,10 @@ impl Session<'_> {
         !prefix.is_empty()
     }
 
-    fn validate_new(&self, object: &Value) -> Result<(), ApiError> {
+    fn validate_new(&mut self, object: &Value) -> Result<(), ApiError> {
         let resource = self.resource();
         let mut causes = metadata::validate(resource, object);
-        causes.extend(strategy::validate(resource, object, None));
+        causes.extend(strategy::review(resource, object, None).causes);
         if causes.is_empty() {
             return Ok(());
         }

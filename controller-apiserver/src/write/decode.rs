@@ -166,6 +166,8 @@ pub(crate) fn shape(resource: &Resource, mut object: Value) -> Result<Decoded, S
             let mut unknown = shape_metadata(&mut object)?;
             unknown.sort();
             unknown.extend(custom.schema.prune(&mut object));
+            let embedded = custom.schema.coerce(&mut object);
+            unknown.extend(embedded.map_err(|cause| format!("{}: {}", cause.field, cause.message))?);
             custom.schema.default(&mut object);
             unknown
         }

@@ -92,7 +92,7 @@ impl Session<'_> {
         set_path(&mut object, &paths(resource).spec_replicas, replicas.into());
         let old = view::value(resource, existing);
         super::generation::advance(resource, &old, &mut object);
-        let causes = super::strategy::validate(resource, &object, Some(&old));
+        let causes = super::strategy::review(resource, &object, Some(&old)).causes;
         if !causes.is_empty() {
             return Err(ApiError::invalid(
                 &resource.named_kind(),

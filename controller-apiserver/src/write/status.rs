@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::object::{carry, meta_mut};
 use crate::registry::Resource;
+use crate::schema::definition;
 
 /// Restores in `new` what a write through a subresource cannot change.
 pub(crate) fn prepare(resource: &Resource, subresource: &str, old: &Value, new: &mut Value) {
@@ -43,7 +44,10 @@ pub(crate) fn prepare(resource: &Resource, subresource: &str, old: &Value, new: 
     }
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("apps", "deployments") => carry_meta(old, new, "labels"),
-        ("apiextensions.k8s.io", _) => new["metadata"] = kept_metadata(old, new),
+        ("apiextensions.k8s.io", _) => {
+            new["metadata"] = kept_metadata(old, new);
+            definition::prepare_status(old, new);
+        }
         ("", "pods") => carry_meta(old, new, "ownerReferences"),
         _ => {}
     }

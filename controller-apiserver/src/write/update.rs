@@ -11,6 +11,7 @@ use super::{WriteOptions, generation, metadata, status, strategy};
 use crate::call::{Answer, Session};
 use crate::object::{is_terminating, meta_list, meta_mut, meta_str};
 use crate::patch::apply;
+use crate::schema::{Review, definition};
 use crate::status::{ApiError, Cause};
 use crate::storage::Stored;
 use crate::view;
@@ -147,16 +148,28 @@ impl Session<'_> {
         self.validate_change(&old, &new)?;
         self.admit_owners(Some(&old), &new)?;
         self.warnings.extend(metadata::warnings(resource, &new));
+        self.warnings.extend(strategy::warnings(resource, &new));
         view::name(resource, &mut new);
         apply::keep_times(&old, &mut new);
         self.commit_change(existing, &old, new, options)
     }
 
-    fn validate_change(&self, old: &Value, new: &Value) -> Result<(), ApiError> {
+    fn validate_change(&mut self, old: &Value, new: &Value) -> Result<(), ApiError> {
         let resource = self.resource();
         let mut causes = metadata::validate_update(resource, old, new);
-        causes.extend(strategy::validate(resource, new, Some(old)));
+        let review = if resource.is_definition() && !self.call.target.subresource.is_empty() {
+            Review {
+                causes: definition::validate_status(new),
+                ..Review::default()
+            }
+        } else {
+            strategy::review(resource, new, Some(old))
+        };
+        causes.extend(review.causes);
         if causes.is_empty() {
+            let unchanged = review.warnings.iter();
+            self.warnings
+                .extend(unchanged.map(|cause| format!("{}: {}", cause.field, cause.message)));
             return Ok(());
         }
         Err(ApiError::invalid(

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::access::{RBAC_GROUP, set_policy_defaults, validate_policy};
 use crate::object::{carry, meta_mut, meta_str};
 use crate::registry::Resource;
+use crate::schema::{Review, definition};
 use crate::state::State;
 use crate::status::Cause;
 
@@ -38,7 +39,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &m
         }
         ("", "services") => object["status"] = json!({"loadBalancer": {}}),
         ("", "nodes") => {}
-        ("apiextensions.k8s.io", _) => {}
+        ("apiextensions.k8s.io", _) => definition::prepare_create(object),
         _ if resource.has_status() => object["status"] = json!({}),
         _ => {}
     }
@@ -47,6 +48,10 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &m
 
 /// Before an object is replaced through its own path: the status stays.
 pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value) {
+    if resource.is_definition() {
+        definition::prepare_update(old, new);
+        return;
+    }
     if resource.has_status() {
         carry(old, new, "status");
     }
@@ -74,9 +79,31 @@ fn prepare_both(resource: &Resource, object: &mut Value) {
 }
 
 /// What is wrong with an object besides its metadata.
-pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(crate) fn review(resource: &Resource, new: &Value, old: Option<&Value>) -> Review {
     if let Some(custom) = &resource.custom {
-        return custom.schema.validate(new, old);
+        return custom.schema.review(new, old);
+    }
+    Review {
+        causes: validate(resource, new, old),
+        warnings: Vec::new(),
+    }
+}
+
+/// What is worth a warning although it is accepted.
+pub(crate) fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
+    if resource.is_definition() {
+        definition::warnings(object)
+    } else {
+        Vec::new()
+    }
+}
+
+fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+    if resource.is_definition() {
+        return match old {
+            Some(old) => definition::validate_update(new, old),
+            None => definition::validate_create(new),
+        };
     }
     let mut causes = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "configmaps") => config::config_map(new),
