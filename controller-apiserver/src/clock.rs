@@ -17,10 +17,6 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn starting_at(epoch: Timestamp) -> Self {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "tokio's clock is the one that tests can pause"
-        )]
         let start = Instant::now();
         Self { epoch, start }
     }

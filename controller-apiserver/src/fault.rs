@@ -324,12 +324,6 @@ impl StreamFault {
         stream
     }
 
-    /// The stream ends, or says something else, before any event comes.
-    pub(crate) fn is_due(&self) -> bool {
-        self.cut.is_some_and(|after| self.sent >= after)
-            || self.error.as_ref().is_some_and(|(after, _)| self.sent >= *after)
-    }
-
     /// What becomes of the next line, and whether the stream ends after it.
     pub(crate) fn tamper(&mut self, line: Bytes) -> Option<(Bytes, bool)> {
         let at = self.sent;

@@ -155,7 +155,7 @@ pub struct ApiError {
     /// What a person reads.
     pub message: String,
     /// Absent for refusals that concern no object.
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
     /// A token with which an expired list can go on (inconsistently).
     pub continue_token: Option<String>,
 }
@@ -173,7 +173,7 @@ impl ApiError {
     }
 
     fn with(mut self, details: Details) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 

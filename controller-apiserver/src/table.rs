@@ -7,7 +7,7 @@ use crate::view;
 
 /// The table of one object.
 pub(crate) fn of_object(resource: &Resource, object: &Value) -> Value {
-    let mut table = of_list(resource, &[object.clone()]);
+    let mut table = of_list(resource, std::slice::from_ref(object));
     table["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"].clone();
     table
 }

@@ -9,6 +9,7 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams, WatchEvent, WatchPara
 use kube::runtime::watcher;
 use serde_json::json;
 
+#[expect(clippy::unwrap_used, reason = "a constant")]
 fn config_map(name: &str) -> ConfigMap {
     serde_json::from_value(json!({"metadata": {"name": name}, "data": {"k": "v"}})).unwrap()
 }

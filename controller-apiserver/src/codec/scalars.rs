@@ -120,10 +120,10 @@ impl Number {
         if self.nanos == 0 {
             return "0".to_owned();
         }
-        if self.family == Family::Binary && self.nanos % NANO == 0 && self.nanos / NANO >= 1024 {
+        if self.family == Family::Binary && self.nanos.is_multiple_of(NANO) && self.nanos / NANO >= 1024 {
             let mut whole = self.nanos / NANO;
             let mut power = 0;
-            while whole % 1024 == 0 && power < BINARY.len() {
+            while whole.is_multiple_of(1024) && power < BINARY.len() {
                 whole /= 1024;
                 power += 1;
             }
@@ -132,7 +132,7 @@ impl Number {
         }
         let mut step = 0;
         let mut value = self.nanos;
-        while value % 1000 == 0 && step < DECIMAL.len() - 1 {
+        while value.is_multiple_of(1000) && step < DECIMAL.len() - 1 {
             value /= 1000;
             step += 1;
         }

@@ -119,10 +119,9 @@ impl Decoder<'_> {
 
     fn scalar(&self, value: &mut Value, ty: &Type, path: &str) -> Result<(), Mismatch> {
         let rewritten = match (ty, &*value) {
-            (Type::String, Value::String(_))
+            (Type::String | Type::IntOrString, Value::String(_))
             | (Type::Bool, Value::Bool(_))
-            | (Type::Float, Value::Number(_))
-            | (Type::IntOrString, Value::String(_)) => return Ok(()),
+            | (Type::Float, Value::Number(_)) => return Ok(()),
             (Type::Integer(bits), Value::Number(number)) => {
                 Some(integer(number, *bits).ok_or_else(|| {
                     self.problem(

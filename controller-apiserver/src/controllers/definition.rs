@@ -1,6 +1,6 @@
 //! Definitions of custom resources: accepted names, establishment, finalization.
 //!
-//! Source: API documentation, "Extend the Kubernetes API with CustomResourceDefinitions".
+//! Source: the Kubernetes documentation on custom resource definitions.
 
 use serde_json::{Value, json};
 

@@ -42,11 +42,7 @@ pub(super) fn sync(state: &mut State, name: &str) {
 }
 
 fn content(state: &State, prefix: &str) -> Vec<(String, String)> {
-    let collections: Vec<String> = state
-        .store
-        .collections()
-        .map(|collection| collection.to_string())
-        .collect();
+    let collections: Vec<String> = state.store.collections().map(ToString::to_string).collect();
     collections
         .into_iter()
         .flat_map(|collection| {

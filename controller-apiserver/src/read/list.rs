@@ -14,6 +14,9 @@ use crate::status::ApiError;
 use crate::storage::Stored;
 use crate::view::ListMeta;
 
+/// Objects with their keys, in key order.
+type Keyed = Vec<(Arc<str>, Arc<Stored>)>;
+
 /// What a list shows.
 struct Wanted {
     /// The revision it shows, and whether it shows the present whatever that is.
@@ -36,7 +39,7 @@ impl Session<'_> {
             Err(answer) => return Ok(answer),
         };
         let keyed = self.keyed(&wanted, &prefix)?;
-        Ok(self.page(&wanted, keyed, &selection, limit, &prefix))
+        Ok(page(&wanted, keyed, &selection, limit, &prefix))
     }
 
     /// Which state is asked for; an answer where it is not there yet.
@@ -90,7 +93,7 @@ impl Session<'_> {
     }
 
     /// The objects of the state asked for, from the start of the page on.
-    fn keyed(&self, wanted: &Wanted, prefix: &str) -> Result<Vec<(Arc<str>, Arc<Stored>)>, ApiError> {
+    fn keyed(&self, wanted: &Wanted, prefix: &str) -> Result<Keyed, ApiError> {
         let collection = &self.resource().collection;
         let pair = |(key, object): (&Arc<str>, &Arc<Stored>)| (Arc::clone(key), Arc::clone(object));
         if wanted.present || wanted.revision == self.state.store.revision() {
@@ -127,43 +130,37 @@ impl Session<'_> {
         error.continue_token = Some(token.encode());
         error
     }
+}
 
-    fn page(
-        &self,
-        wanted: &Wanted,
-        keyed: Vec<(Arc<str>, Arc<Stored>)>,
-        selection: &Selection,
-        limit: usize,
-        prefix: &str,
-    ) -> Answer {
-        let mut meta = ListMeta {
-            revision: wanted.revision,
-            ..ListMeta::default()
-        };
-        let total = keyed.len();
-        let mut items = Vec::new();
-        let mut last: Option<(usize, Arc<str>)> = None;
-        for (at, (key, object)) in keyed.into_iter().enumerate() {
-            if limit > 0 && items.len() == limit {
-                // More is stored, selected or not: a real server does not look at it either.
-                if let Some((position, last)) = &last {
-                    let start = format!("{}\0", last.strip_prefix(prefix).unwrap_or(last));
-                    let token = Token {
-                        revision: Some(wanted.revision),
-                        start,
-                    };
-                    meta.continue_token = Some(token.encode());
-                    meta.remaining = selection.is_everything().then(|| total - position - 1);
-                }
-                break;
+/// Cuts a page.
+fn page(wanted: &Wanted, keyed: Keyed, selection: &Selection, limit: usize, prefix: &str) -> Answer {
+    let mut meta = ListMeta {
+        revision: wanted.revision,
+        ..ListMeta::default()
+    };
+    let total = keyed.len();
+    let mut items = Vec::new();
+    let mut last: Option<(usize, Arc<str>)> = None;
+    for (at, (key, object)) in keyed.into_iter().enumerate() {
+        if limit > 0 && items.len() == limit {
+            // More is stored, selected or not: a real server does not look at it either.
+            if let Some((position, last)) = &last {
+                let start = format!("{}\0", last.strip_prefix(prefix).unwrap_or(last));
+                let token = Token {
+                    revision: Some(wanted.revision),
+                    start,
+                };
+                meta.continue_token = Some(token.encode());
+                meta.remaining = selection.is_everything().then(|| total - position - 1);
             }
-            if selection.matches(&key, &object) {
-                last = Some((at, Arc::clone(&key)));
-                items.push(object);
-            }
+            break;
         }
-        Answer::List { meta, items }
+        if selection.matches(&key, &object) {
+            last = Some((at, Arc::clone(&key)));
+            items.push(object);
+        }
     }
+    Answer::List { meta, items }
 }
 
 /// `limit`: nothing and negative numbers stand for no limit.

@@ -1,22 +1,21 @@
 //! Custom resources: what a `CustomResourceDefinition` says, ready for use.
 //!
-//! Source: API documentation, "Extend the Kubernetes API with CustomResourceDefinitions".
+//! Source: the Kubernetes documentation on custom resource definitions.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::{NameRule, Resource, Rules, Subresource, by_priority};
-use crate::object::{is_terminating, meta_str, str_at};
+use crate::object::{is_terminating, str_at};
 use crate::patch::typed::Schema;
 use crate::schema::Structural;
 
 /// What a definition says of one version.
 #[derive(Debug)]
 pub(crate) struct Custom {
-    /// The definition's name.
-    pub(crate) definition: String,
     /// The revision of the definition: objects that went through another schema carry another.
     pub(crate) stamp: u64,
     /// The version objects are stored in.
@@ -80,7 +79,6 @@ pub(crate) fn served(definition: &Value, stamp: u64, storage_since: u64) -> Vec<
         .filter(|(version, _)| version["served"] == true)
         .map(|(version, schema)| {
             let custom = Custom {
-                definition: meta_str(definition, "name").to_owned(),
                 stamp,
                 storage_version: str_at(&versions[storage], "name").to_owned(),
                 storage_since,
@@ -201,7 +199,7 @@ fn deprecation(spec: &Value, version: &Value, versions: &[Value]) -> Option<Stri
         .min_by(|a, b| by_priority(a, b));
     let mut text = format!("{group}/{name} {kind} is deprecated");
     if let Some(better) = better {
-        text.push_str(&format!("; use {group}/{better} {kind}"));
+        let _ = write!(text, "; use {group}/{better} {kind}");
     }
     Some(text)
 }

@@ -50,6 +50,10 @@ pub(crate) struct Subresource {
 
 /// How the registry of a kind behaves; the API server calls this its *strategy*.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent answers, each read by name"
+)]
 pub(crate) struct Rules {
     /// PUT to a name that is not there creates the object.
     pub(crate) put_creates: bool,

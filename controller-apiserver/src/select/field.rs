@@ -48,14 +48,6 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// The one name that is selected, if the selector asks for one.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|term| matches!(term.field, Field::Name) && term.equal)
-            .map(|term| term.value.as_str())
-    }
-
     pub(crate) fn matches(&self, key: &str, object: &Stored) -> bool {
         let (namespace, name) = key.split_once('/').unwrap_or(("", key));
         let mut value = None;

@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, header};
+use http::{Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
 use tower::BoxError;
 
 use super::client::Disconnected;
 use super::flight::Flight;
-use super::query::Query;
+use super::incoming::{Incoming, Refusal, text};
 use super::route::{Route, Target, route};
 use super::{Body, Server, answer};
-use crate::access::User;
 use crate::call::{Answer, Call, Session, Verb};
 use crate::codec::accept::Accept;
 use crate::codec::body::LIMIT;
@@ -65,14 +63,13 @@ impl Server {
             route(&state.registry, head.uri.path())
         };
         let mut response = match found {
-            Route::Nowhere => answer::not_found_text(),
+            Route::Nowhere | Route::OpenApi(_) => answer::not_found_text(),
             Route::Refused(error) => answer::refusal(&error, media, &[]),
             Route::Version => answer::json(200, &discovery::version()),
             Route::Health => answer::text(200, "ok"),
             Route::Discovery(wanted) => {
                 discovery::answer(&self.inner.state().registry, &wanted, &head.method, &head.headers)
             }
-            Route::OpenApi(_) => answer::not_found_text(),
             Route::Resource(target) => {
                 let request = Incoming {
                     method: &head.method,
@@ -305,114 +302,4 @@ impl Session<'_> {
             Verb::DeleteCollection => self.delete_collection(),
         }
     }
-}
-
-/// A request for objects as it came in.
-struct Incoming<'a> {
-    method: &'a Method,
-    query: &'a str,
-    headers: &'a HeaderMap,
-    user: User,
-    body: Bytes,
-}
-
-enum Refusal {
-    Nowhere,
-    Error(ApiError),
-}
-
-impl From<ApiError> for Refusal {
-    fn from(error: ApiError) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl Incoming<'_> {
-    fn call(self, target: Target) -> Result<Call, Refusal> {
-        let query = Query::parse(self.query);
-        let verb = self.verb(&target, &query)?;
-        Ok(Call {
-            accept: Accept::negotiate(text(self.headers, header::ACCEPT).as_deref())?,
-            content_type: text(self.headers, header::CONTENT_TYPE),
-            agent: text(self.headers, header::USER_AGENT).unwrap_or_default(),
-            user: self.user,
-            body: self.body,
-            target,
-            verb,
-            query,
-        })
-    }
-
-    /// What the method means on this path.
-    fn verb(&self, target: &Target, query: &Query) -> Result<Verb, Refusal> {
-        let resource = &target.resource;
-        if resource.is_custom() {
-            return self.custom_verb(target, query);
-        }
-        let collection = target.name.is_empty();
-        let across = resource.namespaced && target.namespace.is_empty();
-        let watches = target.watch || (collection && query.flag("watch"));
-        let verb = match (self.method.as_str(), collection) {
-            ("GET", _) if watches => Verb::Watch,
-            ("GET", true) => Verb::List,
-            ("GET", false) => Verb::Get,
-            _ if target.watch || across => return Err(ApiError::method_not_allowed().into()),
-            ("POST", true) => Verb::Create,
-            ("POST", false) if !target.subresource.is_empty() => Verb::Create,
-            ("PUT", false) => Verb::Update,
-            ("PATCH", false) => Verb::Patch,
-            ("DELETE", false) => Verb::Delete,
-            ("DELETE", true) => Verb::DeleteCollection,
-            _ => return Err(ApiError::method_not_allowed().into()),
-        };
-        let verbs = match resource.subresource(&target.subresource) {
-            Some(subresource) => &subresource.verbs,
-            None => &resource.verbs,
-        };
-        if verbs.iter().any(|allowed| allowed == verb.as_str()) {
-            Ok(verb)
-        } else {
-            Err(ApiError::method_not_allowed().into())
-        }
-    }
-
-    /// The handler of custom resources looks at the method last.
-    fn custom_verb(&self, target: &Target, query: &Query) -> Result<Verb, Refusal> {
-        let resource = &target.resource;
-        let collection = target.name.is_empty();
-        let across = resource.namespaced && target.namespace.is_empty();
-        let watches = target.watch || (collection && query.flag("watch"));
-        let verb = match (self.method.as_str(), collection) {
-            ("GET", _) if watches => Verb::Watch,
-            ("GET", true) => Verb::List,
-            ("GET", false) => Verb::Get,
-            _ if across || target.watch => return Err(Refusal::Nowhere),
-            ("POST", _) => Verb::Create,
-            ("PUT" | "PATCH", true) => {
-                return Err(ApiError::bad_request("name must be provided").into());
-            }
-            ("PUT", false) => Verb::Update,
-            ("PATCH", false) => Verb::Patch,
-            ("DELETE", false) => Verb::Delete,
-            ("DELETE", true) => Verb::DeleteCollection,
-            (method, _) => {
-                let action = method.to_lowercase();
-                return Err(ApiError::method_not_supported(&resource.named(), &action).into());
-            }
-        };
-        if target.subresource.is_empty() {
-            return Ok(verb);
-        }
-        let Some(subresource) = resource.subresource(&target.subresource) else {
-            return Err(ApiError::not_found(&resource.named(), &target.name).into());
-        };
-        if subresource.verbs.iter().any(|allowed| allowed == verb.as_str()) {
-            return Ok(verb);
-        }
-        Err(ApiError::method_not_supported(&resource.named(), verb.as_str()).into())
-    }
-}
-
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
-    Some(headers.get(name)?.to_str().ok()?.to_owned())
 }

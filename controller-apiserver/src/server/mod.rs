@@ -7,6 +7,7 @@ mod builder;
 mod client;
 mod dispatch;
 mod flight;
+mod incoming;
 pub(crate) mod query;
 pub(crate) mod route;
 mod settle;

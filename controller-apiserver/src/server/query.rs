@@ -62,18 +62,15 @@ pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let escape = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(match bytes[at] {
-                    b'+' if plus_is_space => b' ',
-                    byte => byte,
-                });
-                at += 1;
-            }
+        if let Some(byte) = escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            decoded.push(byte);
+            at += 3;
+        } else {
+            decoded.push(match bytes[at] {
+                b'+' if plus_is_space => b' ',
+                byte => byte,
+            });
+            at += 1;
         }
     }
     String::from_utf8_lossy(&decoded).into_owned()

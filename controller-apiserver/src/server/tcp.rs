@@ -66,12 +66,11 @@ impl Server {
             ended = connection.as_mut() => Some(ended),
             _ = stopped.changed() => None,
         };
-        let ended = match ended {
-            Some(ended) => ended,
-            None => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
+        let ended = if let Some(ended) = ended {
+            ended
+        } else {
+            connection.as_mut().graceful_shutdown();
+            connection.await
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended");

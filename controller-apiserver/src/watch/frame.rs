@@ -41,14 +41,12 @@ impl Frames {
     }
 
     pub(super) fn object(&mut self, kind: &str, resource: &Resource, stored: &Stored) -> Bytes {
-        match self.accept.form {
-            Form::Object => line(kind, &view::json(resource, stored)),
-            _ => {
-                let object = view::value(resource, stored);
-                let shown = self.shown(resource, &object);
-                line(kind, &encode(&shown))
-            }
+        if self.accept.form == Form::Object {
+            return line(kind, &view::json(resource, stored));
         }
+        let object = view::value(resource, stored);
+        let shown = self.shown(resource, &object);
+        line(kind, &encode(&shown))
     }
 
     fn shown(&mut self, resource: &Resource, object: &Value) -> Value {

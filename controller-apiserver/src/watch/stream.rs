@@ -89,10 +89,6 @@ impl WatchStream {
         opening: Opening,
         fault: StreamFault,
     ) -> Self {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "tokio's clock is the one that tests can pause"
-        )]
         let now = Instant::now();
         let cursor = match opening.start {
             Start::Present { .. } => state.store.revision(),
@@ -193,10 +189,6 @@ impl WatchStream {
     }
 
     fn on_time(&mut self) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "tokio's clock is the one that tests can pause"
-        )]
         let now = Instant::now();
         if now >= self.deadline && !self.fault.no_timeout {
             self.ending = true;
@@ -237,10 +229,6 @@ impl WatchStream {
 
     /// The revision asked for is in the future: the watch waits, but not for long.
     fn wait_for_revision(&mut self, state: &State, asked: u64) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "tokio's clock is the one that tests can pause"
-        )]
         let now = Instant::now();
         let patience = self.opened + REVISION_PATIENCE;
         if now >= patience || now >= self.deadline {

@@ -10,7 +10,7 @@ use super::options::{DeleteOptions, WriteOptions};
 use crate::call::{Answer, Session};
 use crate::codec::body::{self, Format};
 use crate::object::{is_terminating, meta, meta_str, str_at};
-use crate::status::{ApiError, Cause, Details};
+use crate::status::{ApiError, Cause};
 
 impl Session<'_> {
     /// POST on a subresource.
@@ -173,10 +173,7 @@ fn refused(why: String) -> ApiError {
         "TooManyRequests",
         "Cannot evict pod as it would violate the pod's disruption budget.",
     );
-    error.details = Some(Details {
-        causes: vec![Cause::new("DisruptionBudget", "", why)],
-        ..Details::default()
-    });
+    error.details.get_or_insert_default().causes = vec![Cause::new("DisruptionBudget", "", why)];
     error
 }
 

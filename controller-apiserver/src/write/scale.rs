@@ -102,7 +102,7 @@ impl Session<'_> {
         }
         self.disown_scale(&mut object, scale);
         apply::keep_times(&old, &mut object);
-        let written = match self.commit_change(existing, &old, object, options)? {
+        let written = match self.commit_change(existing, &old, object, options) {
             Answer::Stored { stored, .. } => view::value(resource, &stored),
             Answer::Value { value, .. } => value,
             other => return Ok(other),
@@ -213,7 +213,7 @@ pub(super) fn scale_of(resource: &Resource, object: &Value, needed: bool) -> Res
     Ok(scale)
 }
 
-/// A label selector as text; the selector of a ReplicationController is a plain map.
+/// A label selector as text; the selector of a `ReplicationController` is a plain map.
 fn selector_text(selector: &Value) -> String {
     let pairs = |map: &Value| -> Vec<String> {
         map.as_object()

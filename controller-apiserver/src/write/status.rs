@@ -34,8 +34,7 @@ pub(crate) fn prepare(resource: &Resource, subresource: &str, old: &Value, new: 
         .collect();
     for member in members {
         let written = match (resource.plural.as_str(), subresource) {
-            ("pods", "resize" | "ephemeralcontainers") => member == "spec",
-            ("namespaces", "finalize") => member == "spec",
+            ("pods", "resize" | "ephemeralcontainers") | ("namespaces", "finalize") => member == "spec",
             _ => member == "status",
         };
         if !written {

@@ -14,7 +14,7 @@ use crate::object::{meta_mut, meta_str};
 use crate::patch::apply::{self, ApplyError, Manager, ResetFields, Target, Versions};
 use crate::patch::typed::{self, Schema};
 use crate::registry::Resource;
-use crate::status::{ApiError, Details};
+use crate::status::ApiError;
 use crate::view;
 
 /// The versions of a resource's kind.
@@ -49,10 +49,7 @@ impl From<ApplyError> for ApiError {
         let mut refusal = Self::new(error.code(), error.reason(), error.to_string());
         let causes = error.causes();
         if !causes.is_empty() {
-            refusal.details = Some(Details {
-                causes,
-                ..Details::default()
-            });
+            refusal.details.get_or_insert_default().causes = causes;
         }
         refusal
     }

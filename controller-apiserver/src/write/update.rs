@@ -151,7 +151,7 @@ impl Session<'_> {
         self.warnings.extend(strategy::warnings(resource, &new));
         view::name(resource, &mut new);
         apply::keep_times(&old, &mut new);
-        self.commit_change(existing, &old, new, options)
+        Ok(self.commit_change(existing, &old, new, options))
     }
 
     fn validate_change(&mut self, old: &Value, new: &Value) -> Result<(), ApiError> {
@@ -187,7 +187,7 @@ impl Session<'_> {
         old: &Value,
         mut new: Value,
         options: &WriteOptions,
-    ) -> Result<Answer, ApiError> {
+    ) -> Answer {
         let resource = self.resource();
         meta_mut(&mut new).insert("resourceVersion".into(), existing.revision.to_string().into());
         view::name(resource, &mut new);
@@ -198,7 +198,7 @@ impl Session<'_> {
             if !options.dry_run {
                 self.state.remove(&resource.collection, &key);
             }
-            return Ok(served(new));
+            return served(new);
         }
         let same = {
             let mut old = old.clone();
@@ -207,16 +207,16 @@ impl Session<'_> {
             old == new && self.is_stored_in_present_version(existing)
         };
         if same {
-            return Ok(Answer::Stored {
+            return Answer::Stored {
                 code: 200,
                 stored: Arc::clone(existing),
-            });
+            };
         }
         if options.dry_run {
-            return Ok(served(new));
+            return served(new);
         }
         let stored = self.state.put(resource, &key, new);
-        Ok(Answer::Stored { code: 200, stored })
+        Answer::Stored { code: 200, stored }
     }
 
     /// The object was written under the storage version of today; otherwise even a write without a

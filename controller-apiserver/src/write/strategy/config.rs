@@ -1,6 +1,6 @@
-//! ConfigMaps and Secrets: maps of keys to content.
+//! Config maps and secrets: maps of keys to content.
 //!
-//! Source: "ConfigMaps" and "Secrets" in the Kubernetes documentation, and their validation.
+//! Source: the Kubernetes documentation on both, and their validation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
