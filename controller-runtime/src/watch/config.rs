@@ -52,8 +52,10 @@ pub struct Config {
     pub ready_limit: Duration,
     /// How long each source waits after a failure.
     pub backoff: Backoff,
-    /// A watch that lives for this long without a failure makes the failures before it forgotten.
+    /// Watches that live for this long without a failure make the failures before them forgotten.
     pub healthy_after: Duration,
+    /// Gives the same delays again, for tests.
+    pub seed: Option<u64>,
 }
 
 impl Default for Config {
@@ -73,6 +75,7 @@ impl Default for Config {
                 .max(Duration::from_secs(30))
                 .jitter(0.5),
             healthy_after: Duration::from_secs(120),
+            seed: None,
         }
     }
 }

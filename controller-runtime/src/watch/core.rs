@@ -96,6 +96,8 @@ pub(crate) struct ListWatch {
     whole_this_time: bool,
     /// Why the last request failed; `None` once one of its kind succeeds.
     problem: Option<Problem>,
+    /// The last watch was silent for too long, and this one has not said anything either.
+    silent: bool,
     /// After how long the server is to end the watch that is open.
     seconds: u32,
     config: Config,
@@ -113,6 +115,7 @@ impl ListWatch {
             pages_this_time: false,
             whole_this_time: false,
             problem: None,
+            silent: false,
             seconds: config.watch_seconds,
             config: config.clone(),
         }
@@ -177,7 +180,10 @@ impl ListWatch {
         if let State::Watching { opened, .. } = &mut self.state {
             *opened = Some(now);
             self.healthy_since.get_or_insert(now);
-            self.problem = None;
+            // That the server answers tells nothing about a watch that was silent.
+            if !self.silent {
+                self.problem = None;
+            }
         }
     }
 
@@ -189,6 +195,7 @@ impl ListWatch {
         event: Event,
         at: Option<&str>,
     ) -> Step {
+        self.heard();
         match (&mut self.state, event) {
             (State::Watching { revision, .. }, event) => {
                 let known = at.and_then(|at| Some((at, compare(at, revision)?)));
@@ -248,6 +255,7 @@ impl ListWatch {
 
     /// The server ended the watch in good order.
     pub(crate) fn ended(&mut self, now: Instant, rng: &mut fastrand::Rng) {
+        self.heard();
         match &self.state {
             State::Watching {
                 revision,
@@ -267,7 +275,8 @@ impl ListWatch {
 
     /// A request failed, or a stream broke.
     pub(crate) fn failed(&mut self, now: Instant, rng: &mut fastrand::Rng, failure: &Failure) {
-        let healthy = self.healthy_since.take();
+        self.silent = matches!(failure, Failure::Silent(_));
+        let healthy = self.healthy_since.take().filter(|_| !self.silent);
         if healthy.is_some_and(|since| now.saturating_duration_since(since) >= self.config.healthy_after) {
             self.failures = 0;
             self.failing_since = None;
@@ -359,6 +368,13 @@ impl ListWatch {
         self.streaming = !refused && self.strikes < STRIKES;
         self.pages_this_time = true;
         true
+    }
+
+    /// The open watch said something.
+    fn heard(&mut self) {
+        if std::mem::take(&mut self.silent) {
+            self.problem = None;
+        }
     }
 
     fn listed(&mut self) {

@@ -58,7 +58,8 @@ impl<'a, T: Object> Driver<'a, T> {
             statuses,
             index,
             core: ListWatch::new(&endpoint.config, clock::now()),
-            rng: clock::rng(None),
+            // Sources of one seed still differ from each other.
+            rng: clock::rng(endpoint.config.seed.map(|seed| seed.wrapping_add(index as u64))),
             listing: reflector.begin_list(),
             namespace: source.namespace.clone(),
             decoder,

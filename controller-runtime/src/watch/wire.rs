@@ -156,3 +156,80 @@ fn bookmark<T>(raw: &RawValue) -> Result<Line<T>, serde_json::Error> {
         revision: metadata.resource_version,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn decoder(pruning: Pruning) -> Decoder {
+        Decoder {
+            pruning,
+            confidential: false,
+            types: TypeMeta::resource::<ConfigMap>(),
+        }
+    }
+
+    fn raw(value: &serde_json::Value) -> Box<RawValue> {
+        serde_json::value::to_raw_value(value).unwrap()
+    }
+
+    #[test]
+    fn managed_fields_are_dropped_or_kept_as_told() {
+        let text = raw(&json!({ "metadata": { "name": "a", "managedFields": [
+            { "manager": "mine", "operation": "Apply" }, { "manager": "other", "operation": "Update" },
+        ] } }));
+        for (pruning, kept) in [
+            (Pruning::ManagedFields, 0),
+            (Pruning::OtherManagers("mine".into()), 1),
+            (Pruning::Nothing, 2),
+        ] {
+            let Item::Object(object) = decoder(pruning).item::<ConfigMap>(&text) else {
+                panic!("it is readable")
+            };
+            assert_eq!(object.metadata.managed_fields.unwrap_or_default().len(), kept);
+        }
+    }
+
+    #[test]
+    fn a_dynamic_object_of_a_list_knows_its_type() {
+        let Item::Object(object) =
+            decoder(Pruning::default()).item::<DynamicObject>(&raw(&json!({ "metadata": { "name": "a" } })))
+        else {
+            panic!("it is readable")
+        };
+        assert_eq!(object.types.unwrap().kind, "ConfigMap");
+    }
+
+    #[test]
+    fn what_has_no_name_is_unreadable() {
+        for metadata in [
+            json!({}),
+            json!({ "name": "" }),
+            json!({ "name": "a", "labels": 5 }),
+        ] {
+            let item = decoder(Pruning::default()).item::<ConfigMap>(&raw(&json!({ "metadata": metadata })));
+            assert!(matches!(item, Item::Unreadable(_)), "{metadata}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text: Vec<u8>, shape in 0..3_u8, inside: String) {
+            let text = match shape {
+                0 => text,
+                1 => format!(r#"{{"type":"ADDED","object":{inside}}}"#).into_bytes(),
+                _ => format!(r#"{{"metadata":{{}},"items":[{inside}]}}"#).into_bytes(),
+            };
+            let _ = decoder(Pruning::default()).line::<ConfigMap>(&text);
+            if let Ok((_, items)) = page(&text) {
+                for raw in items {
+                    let _ = decoder(Pruning::default()).item::<ConfigMap>(raw);
+                }
+            }
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Informers against a server that is told what to answer.
+//! A server that is told what to answer, for what no real one says.
 
 use std::{
     collections::VecDeque,
@@ -16,8 +16,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, client::Body};
 use serde_json::json;
 
-use super::*;
-use crate::store::DeltaCause;
+use crate::{
+    store::DeltaCause,
+    watch::{Config, Informer, StreamingLists},
+};
 
 /// One answer of the server: a status, and the pieces of the body as they are sent.
 pub(crate) struct Answer {

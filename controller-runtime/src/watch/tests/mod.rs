@@ -1,0 +1,7 @@
+//! Informers under every fault, on a paused clock.
+
+mod faults;
+mod lists;
+mod scripted;
+mod server;
+mod sources;
