@@ -10,7 +10,7 @@ use super::client::Disconnected;
 use super::flight::Flight;
 use super::incoming::{Incoming, Refusal, text};
 use super::route::{Route, Target, route};
-use super::{Body, Server, answer};
+use super::{Body, Server, answer, metrics};
 use crate::call::{Answer, Call, Session, Verb};
 use crate::codec::accept::Accept;
 use crate::codec::body::LIMIT;
@@ -67,6 +67,7 @@ impl Server {
             Route::Refused(error) => answer::refusal(&error, media, &[]),
             Route::Version => answer::json(200, &discovery::version()),
             Route::Health => answer::text(200, "ok"),
+            Route::Metrics => metrics::answer(&self.inner.state()),
             Route::Discovery(wanted) => {
                 discovery::answer(&self.inner.state().registry, &wanted, &head.method, &head.headers)
             }

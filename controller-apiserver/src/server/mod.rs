@@ -8,6 +8,7 @@ mod client;
 mod dispatch;
 mod flight;
 mod incoming;
+mod metrics;
 pub(crate) mod query;
 pub(crate) mod route;
 mod settle;

@@ -21,6 +21,8 @@ pub(crate) enum Route {
     Version,
     /// `/healthz`, `/livez`, `/readyz` and their single checks.
     Health,
+    /// `/metrics`.
+    Metrics,
     /// `/api`, `/apis`, and below: which groups, versions and resources there are.
     Discovery(Discovery),
     /// `/openapi/v2`, `/openapi/v3…`: the part behind `/openapi/`.
@@ -62,6 +64,7 @@ pub(crate) fn route(registry: &Registry, path: &str) -> Route {
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match *segments.as_slice() {
         ["version"] => Route::Version,
+        ["metrics"] => Route::Metrics,
         ["healthz" | "livez" | "readyz"]
         | [
             "healthz" | "livez" | "readyz",
