@@ -20,6 +20,8 @@ mod path;
 mod pattern;
 mod prune;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod unchanged;
 mod unique;
 mod validate;
