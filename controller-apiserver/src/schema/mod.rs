@@ -18,6 +18,8 @@ mod node;
 mod parse;
 mod path;
 mod pattern;
+#[cfg(test)]
+mod properties;
 mod prune;
 mod rules;
 #[cfg(test)]

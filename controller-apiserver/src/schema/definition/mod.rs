@@ -8,6 +8,7 @@
 
 mod accept;
 mod approval;
+mod canonical;
 mod conversion;
 mod names;
 mod update;
@@ -53,6 +54,7 @@ pub(crate) fn default(definition: &mut Value) {
     {
         service.entry("port").or_insert_with(|| json!(443));
     }
+    canonical::schemas(spec);
     if !flag(spec, "preserveUnknownFields") {
         spec.remove("preserveUnknownFields");
     }
