@@ -5,6 +5,7 @@
 //!
 //! Nothing here does I/O. [`Runnable`] is how an operator takes a controller of any type.
 
+mod audit;
 mod environment;
 mod graph;
 mod needs;
@@ -15,6 +16,7 @@ mod watched;
 
 use serde::Serialize;
 
+pub use audit::{Audit, Right};
 pub use environment::{BoxError, Environment, Namespaces, Runnable};
 pub use graph::graph;
 pub use needs::Need;
