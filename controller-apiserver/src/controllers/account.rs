@@ -25,6 +25,16 @@ pub(super) fn sync(state: &mut State, namespace: &str) {
     add(state, "configmaps", namespace, "kube-root-ca.crt", content);
 }
 
+/// The namespace that lacks what every namespace has when this object is gone.
+pub(super) fn namespace_of<'a>(collection: &str, key: &'a str) -> Option<&'a str> {
+    let (namespace, name) = key.split_once('/')?;
+    matches!(
+        (collection, name),
+        ("serviceaccounts", "default") | ("configmaps", "kube-root-ca.crt")
+    )
+    .then_some(namespace)
+}
+
 fn add(state: &mut State, collection: &str, namespace: &str, name: &str, mut object: Value) {
     let key = format!("{namespace}/{name}");
     if state.store.get(collection, &key).is_some() {

@@ -104,6 +104,9 @@ impl Work {
                 self.push(Item::Definition(definition));
             }
             self.going.remove(&format!("namespace {key}"));
+            if let Some(namespace) = super::account::namespace_of(collection, key) {
+                self.push(Item::Namespace(namespace.to_owned()));
+            }
         } else {
             if new.is_some_and(|object| object.held_by_collector) || !new_owners.is_empty() {
                 self.push(Item::Object {

@@ -116,15 +116,13 @@ pub(crate) fn delete_stored(
 }
 
 /// Removes an object. Pods are marked first: their watchers see both.
+/// The object is answered at the revision of its mark, others at that of their removal.
 fn remove_marked(state: &mut State, resource: &Resource, key: &str, object: Value, marked: Value) -> Value {
-    let last = if resource.is("", "pods") {
-        let stored = state.put(resource, key, marked);
-        view::value(resource, &stored)
-    } else {
-        object
-    };
-    state.remove(&resource.collection, key);
-    last
+    let answered = resource.is("", "pods").then(|| state.put(resource, key, marked));
+    let removed = state.remove(&resource.collection, key);
+    answered
+        .or(removed)
+        .map_or(object, |last| view::value(resource, &last))
 }
 
 /// Sets the deletion's marks; tells whether anything changed.
