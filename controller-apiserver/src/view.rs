@@ -139,12 +139,3 @@ pub(crate) fn list<'a>(
     bytes.put_slice(b"]}\n");
     bytes.freeze()
 }
-
-/// Only the metadata of an object (KEP-2334, `PartialObjectMetadata`).
-pub(crate) fn partial(object: &Value) -> Value {
-    json!({
-        "apiVersion": "meta.k8s.io/v1",
-        "kind": "PartialObjectMetadata",
-        "metadata": object["metadata"],
-    })
-}

@@ -4,6 +4,7 @@
 //! not spoken: a client that also accepts JSON gets JSON.
 
 use crate::status::ApiError;
+use crate::table::IncludeObject;
 
 /// The encoding of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,28 @@ pub(crate) enum Form {
 pub(crate) struct Accept {
     pub(crate) media: Media,
     pub(crate) form: Form,
+    /// The form's version in `meta.k8s.io`.
+    pub(crate) version: FormVersion,
+    /// What of an object stands in a row of a table.
+    pub(crate) include: IncludeObject,
+}
+
+/// A version of tables and partial objects; the two are alike but for their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FormVersion {
+    #[default]
+    V1,
+    V1Beta1,
+}
+
+impl FormVersion {
+    /// `apiVersion` of what is answered.
+    pub(crate) fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
 }
 
 const AVAILABLE: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -58,6 +81,18 @@ impl Accept {
             .iter()
             .find_map(Clause::accept)
             .ok_or_else(|| ApiError::not_acceptable(AVAILABLE))
+    }
+
+    /// What a table holds of each object, by the parameter of the request.
+    pub(crate) fn including(mut self, parameter: &str) -> Result<Self, ApiError> {
+        if self.form == Form::Table {
+            self.include = IncludeObject::parse(parameter).ok_or_else(|| {
+                ApiError::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Unsupported value: {parameter:?}: supported values: \"\", \"Metadata\", \"None\", \"Object\""
+                ))
+            })?;
+        }
+        Ok(self)
     }
 
     /// How an error is sent to a client: its encoding, if that can be told.
@@ -110,22 +145,28 @@ impl<'a> Clause<'a> {
     }
 
     fn accept(&self) -> Option<Accept> {
-        let media = self.media()?;
-        let form = match self.parameter("as") {
-            None => Form::Object,
-            Some(form) => {
-                let served = self.parameter("g") == Some("meta.k8s.io")
-                    && matches!(self.parameter("v"), Some("v1" | "v1beta1"));
-                match form {
-                    _ if !served => return None,
-                    "Table" => Form::Table,
-                    "PartialObjectMetadata" => Form::Partial,
-                    "PartialObjectMetadataList" => Form::PartialList,
-                    _ => return None,
-                }
-            }
+        let mut accept = Accept {
+            media: self.media()?,
+            ..Accept::default()
         };
-        Some(Accept { media, form })
+        let Some(form) = self.parameter("as") else {
+            return Some(accept);
+        };
+        if self.parameter("g") != Some("meta.k8s.io") {
+            return None;
+        }
+        accept.version = match self.parameter("v")? {
+            "v1" => FormVersion::V1,
+            "v1beta1" => FormVersion::V1Beta1,
+            _ => return None,
+        };
+        accept.form = match form {
+            "Table" => Form::Table,
+            "PartialObjectMetadata" => Form::Partial,
+            "PartialObjectMetadataList" => Form::PartialList,
+            _ => return None,
+        };
+        Some(accept)
     }
 }
 

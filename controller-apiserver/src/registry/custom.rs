@@ -12,6 +12,7 @@ use super::{NameRule, Resource, Rules, Subresource, by_priority};
 use crate::object::{is_terminating, str_at};
 use crate::patch::typed::Schema;
 use crate::schema::Structural;
+use crate::table::Columns;
 
 /// What a definition says of one version.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub(crate) struct Custom {
     /// Where the scale subresource finds its numbers.
     pub(crate) scale: Option<ScalePaths>,
     /// `additionalPrinterColumns`.
-    pub(crate) columns: Vec<Value>,
+    pub(crate) columns: Columns,
     /// The JSON paths of `selectableFields`.
     pub(crate) selectable: Vec<String>,
     /// What is said in a `Warning` header of every answer.
@@ -87,10 +88,7 @@ pub(crate) fn served(definition: &Value, stamp: u64, storage_since: u64) -> Vec<
                 storage_schema: Arc::clone(&schemas[storage]),
                 openapi: version["schema"]["openAPIV3Schema"].clone(),
                 scale: scale(version),
-                columns: version["additionalPrinterColumns"]
-                    .as_array()
-                    .cloned()
-                    .unwrap_or_default(),
+                columns: Columns::custom(version["additionalPrinterColumns"].as_array()),
                 selectable: selectable(version),
                 deprecation: deprecation(spec, version, versions),
                 terminating: is_terminating(definition),

@@ -17,6 +17,7 @@ pub(crate) use names::NameRule;
 pub(crate) use version::by_priority;
 
 use crate::status::Named;
+use crate::table::Columns;
 
 /// One resource in one version, as it is served.
 #[derive(Clone, Debug)]
@@ -102,6 +103,14 @@ impl Resource {
     /// Objects are answered and never stored, as those of access reviews.
     pub(crate) fn is_virtual(&self) -> bool {
         !self.verbs.iter().any(|verb| verb == "get")
+    }
+
+    /// How its objects are printed.
+    pub(crate) fn columns(&self) -> Columns {
+        match &self.custom {
+            Some(custom) => custom.columns.clone(),
+            None => Columns::builtin(&self.group, &self.kind),
+        }
     }
 
     pub(crate) fn is_custom(&self) -> bool {

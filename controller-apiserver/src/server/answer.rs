@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Body;
@@ -86,7 +87,13 @@ pub(crate) fn watch(stream: WatchStream, accept: Accept, warnings: &[String]) ->
 }
 
 /// Objects in the form that was asked for.
-pub(crate) fn objects(call: &Call, answer: Answer, faults: &[Fault], warnings: &[String]) -> Response<Body> {
+pub(crate) fn objects(
+    call: &Call,
+    answer: Answer,
+    faults: &[Fault],
+    warnings: &[String],
+    now: Timestamp,
+) -> Response<Body> {
     let resource = call.resource();
     let accept = call.accept;
     let plain = accept == Accept::default();
@@ -97,12 +104,17 @@ pub(crate) fn objects(call: &Call, answer: Answer, faults: &[Fault], warnings: &
         }
         Answer::Stored { code, stored } => {
             let object = view::value(resource, &stored);
-            document(code, accept.media, &shown(resource, accept, object), warnings)
+            document(
+                code,
+                accept.media,
+                &shown(resource, accept, object, now),
+                warnings,
+            )
         }
         Answer::Value { code, value } => {
-            document(code, accept.media, &shown(resource, accept, value), warnings)
+            document(code, accept.media, &shown(resource, accept, value, now), warnings)
         }
-        Answer::List { meta, items } => list(call, &meta, &items, faults, warnings),
+        Answer::List { meta, items } => list(call, &meta, &items, faults, warnings, now),
         Answer::Watch(_) | Answer::NotYet { .. } => {
             unreachable!("watches and waits are handled where they are found")
         }
@@ -110,14 +122,14 @@ pub(crate) fn objects(call: &Call, answer: Answer, faults: &[Fault], warnings: &
 }
 
 /// One object as a table, or its metadata; a `Status` stays what it is.
-fn shown(resource: &Resource, accept: Accept, object: Value) -> Value {
+fn shown(resource: &Resource, accept: Accept, object: Value, now: Timestamp) -> Value {
     if object["kind"] == "Status" {
         return object;
     }
     match accept.form {
         Form::Object => object,
-        Form::Table => table::of_object(resource, &object),
-        Form::Partial | Form::PartialList => view::partial(&object),
+        Form::Table => resource.columns().of_object(&object, accept, now),
+        Form::Partial | Form::PartialList => table::partial(&object, accept.version),
     }
 }
 
@@ -127,6 +139,7 @@ fn list(
     items: &[std::sync::Arc<Stored>],
     faults: &[Fault],
     warnings: &[String],
+    now: Timestamp,
 ) -> Response<Body> {
     let resource = call.resource();
     let accept = call.accept;
@@ -150,15 +163,12 @@ fn list(
         })
         .collect();
     let document_value = match accept.form {
-        Form::Table => {
-            let mut table = table::of_list(resource, &objects);
-            table["metadata"] = meta.plain();
-            table
-        }
+        Form::Table => resource.columns().of_list(&objects, meta.plain(), accept, now),
         Form::Partial | Form::PartialList => {
-            let items: Vec<Value> = objects.iter().map(view::partial).collect();
+            let partial = |object| table::partial(object, accept.version);
+            let items: Vec<Value> = objects.iter().map(partial).collect();
             json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+                "kind": "PartialObjectMetadataList", "apiVersion": accept.version.api_version(),
                 "metadata": meta.plain(),
                 "items": if items.is_empty() { Value::Null } else { items.into() },
             })

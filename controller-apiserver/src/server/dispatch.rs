@@ -198,7 +198,7 @@ impl Server {
                 );
                 answer::watch(stream, call.accept, &warnings)
             }
-            answer => answer::objects(call, answer, faults, &warnings),
+            answer => answer::objects(call, answer, faults, &warnings, state.clock.now()),
         });
         let work = !state.work.is_empty();
         let revision = state.store.revision();

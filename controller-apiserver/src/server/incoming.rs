@@ -43,7 +43,8 @@ impl Incoming<'_> {
         let query = Query::parse(self.query);
         let verb = self.verb(&target, &query)?;
         Ok(Call {
-            accept: Accept::negotiate(text(self.headers, header::ACCEPT).as_deref())?,
+            accept: Accept::negotiate(text(self.headers, header::ACCEPT).as_deref())?
+                .including(query.text("includeObject"))?,
             content_type: text(self.headers, header::CONTENT_TYPE),
             agent: text(self.headers, header::USER_AGENT).unwrap_or_default(),
             user: self.user,

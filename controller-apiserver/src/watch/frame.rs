@@ -1,9 +1,11 @@
 //! One event as one line.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::codec::accept::{Accept, Form};
+use crate::patch::typed;
 use crate::registry::Resource;
 use crate::select::Selection;
 use crate::status::ApiError;
@@ -17,6 +19,8 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 #[derive(Debug)]
 pub(super) struct Frames {
     pub(super) accept: Accept,
+    /// The present; tables tell ages.
+    pub(super) now: Timestamp,
     /// The columns of a table come with its first event only.
     pub(super) columns_sent: bool,
 }
@@ -52,9 +56,9 @@ impl Frames {
     fn shown(&mut self, resource: &Resource, object: &Value) -> Value {
         match self.accept.form {
             Form::Object => object.clone(),
-            Form::Partial | Form::PartialList => view::partial(object),
+            Form::Partial | Form::PartialList => table::partial(object, self.accept.version),
             Form::Table => {
-                let mut table = table::of_object(resource, object);
+                let mut table = resource.columns().of_object(object, self.accept, self.now);
                 if self.columns_sent {
                     table["columnDefinitions"] = Value::Null;
                 }
@@ -70,19 +74,14 @@ impl Frames {
         if ends_initial {
             metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
         }
-        let mut object = json!({"metadata": metadata});
-        view::name(resource, &mut object);
-        if !resource.is_custom() && self.accept.form == Form::Object {
-            object = table::empty_object(resource, object);
-        }
-        let shown = match self.accept.form {
-            Form::Table => {
-                let mut table = self.shown(resource, &object);
-                table::blank(&mut table);
-                table
-            }
-            _ => self.shown(resource, &object),
+        let mut object = match resource.is_custom() {
+            true => json!({}),
+            false => typed::builtin(&resource.group, &resource.version, &resource.kind)
+                .map_or_else(|| json!({}), |schema| schema.empty()),
         };
+        object["metadata"] = metadata;
+        view::name(resource, &mut object);
+        let shown = self.shown(resource, &object);
         line("BOOKMARK", &encode(&shown))
     }
 }

@@ -121,6 +121,7 @@ impl WatchStream {
             resource: Arc::clone(resource),
             frames: Frames {
                 accept,
+                now: state.clock.now(),
                 columns_sent: false,
             },
             progress,
@@ -211,6 +212,7 @@ impl WatchStream {
     fn fill(&mut self) {
         let server = Arc::clone(&self.server);
         let mut state = server.state();
+        self.frames.now = state.clock.now();
         match self.initial.take() {
             Some(Start::Present { at_least }) if at_least > state.store.revision() => {
                 self.initial = Some(Start::Present { at_least });
