@@ -17,6 +17,7 @@ mod echo;
 mod error;
 mod error_text;
 pub mod finalizer;
+pub mod guide;
 pub mod leader;
 pub mod manager;
 pub mod metrics;

@@ -1,0 +1,39 @@
+//! Guides, each a page: from a first operator to one in production.
+//!
+//! Start with [a first operator](first_operator). Every example compiles.
+
+/// The kind, the function, the program.
+#[doc = include_str!("../guide/first-operator.md")]
+pub mod first_operator {}
+
+/// What is tried again, when, and what never is.
+#[doc = include_str!("../guide/errors-and-backoff.md")]
+pub mod errors_and_backoff {}
+
+/// The function alone, and the whole on virtual time.
+#[doc = include_str!("../guide/testing.md")]
+pub mod testing {}
+
+/// Several replicas, one at work.
+#[doc = include_str!("../guide/leader-election.md")]
+pub mod leader_election {}
+
+/// What the operator tells of itself.
+#[doc = include_str!("../guide/metrics.md")]
+pub mod metrics {}
+
+/// Roles that follow from declarations, and their proof.
+#[doc = include_str!("../guide/rbac.md")]
+pub mod rbac {}
+
+/// Manifests and settings.
+#[doc = include_str!("../guide/deploying.md")]
+pub mod deploying {}
+
+/// What stays, what changes, and why.
+#[doc = include_str!("../guide/from-kube-rs.md")]
+pub mod from_kube_rs {}
+
+/// The same terms, side by side.
+#[doc = include_str!("../guide/from-controller-runtime.md")]
+pub mod from_controller_runtime {}
