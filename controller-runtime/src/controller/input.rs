@@ -132,8 +132,10 @@ async fn tell_status<T: Object, K: Object>(informer: Informer<T>, teller: Teller
             .iter()
             .filter(|status| status.synced || status.problem.is_some())
         {
-            let problem = status.problem.as_ref().map(|_| status.to_string());
-            teller.source(&status.source.kind, problem.as_deref());
+            let source = &status.source;
+            let problem = status.problem.as_ref();
+            let problem = problem.map(|problem| format!("{} {source}: {}", problem.verb, problem.message));
+            teller.source(&source.kind, source.namespace.as_deref(), problem.as_deref());
         }
     }
 }
@@ -142,24 +144,14 @@ async fn tell_status<T: Object, K: Object>(informer: Informer<T>, teller: Teller
 ///
 /// # Errors
 ///
-/// When one never can be. One that is late is logged, told and waited for: a right that is granted later makes it ready.
-pub(crate) async fn all_ready<K: Object>(
-    stores: Vec<(String, Ready)>,
-    teller: Teller<K>,
-) -> Result<(), (String, NotReady)> {
-    let each = stores.into_iter().map(|(kind, ready)| {
-        let teller = teller.clone();
-        async move {
-            loop {
-                match ready().await {
-                    Ok(()) => return Ok(()),
-                    Err(error) if error.waited.is_none() => return Err((kind, error)),
-                    Err(error) => {
-                        let text = error.to_string();
-                        tracing::warn!(%kind, error = %text, "no reconcile before this store is ready");
-                        teller.source(&kind, Some(&text));
-                    }
-                }
+/// When one never can be. One that is late is logged and waited for: a right that is granted later makes it ready.
+pub(crate) async fn all_ready(stores: Vec<(String, Ready)>) -> Result<(), (String, NotReady)> {
+    let each = stores.into_iter().map(|(kind, ready)| async move {
+        loop {
+            match ready().await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.waited.is_none() => return Err((kind, error)),
+                Err(error) => tracing::warn!(%kind, %error, "no reconcile before this store is ready"),
             }
         }
     });

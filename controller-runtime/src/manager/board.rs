@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::{self, Instant},
-    declare::Declaration,
+    declare::{Declaration, Namespaces, Scope, Watched},
     runner::Gauge,
 };
 
@@ -90,13 +90,13 @@ impl Board {
     }
 
     /// A controller will run: it and its sources are not in sync until it says otherwise.
-    pub fn expect(&self, declaration: &Declaration) {
+    pub fn expect(&self, declaration: &Declaration, namespaces: &Namespaces) {
         let since = clock::now();
-        let kinds = declaration.relations.iter().map(|relation| &relation.target);
+        let related = declaration.relations.iter().map(|relation| &relation.target);
         let sources = std::iter::once(&declaration.primary)
-            .chain(kinds)
-            .map(|watched| {
-                let source = SourceId::of_kind(&watched.resource.kind);
+            .chain(related)
+            .flat_map(|watched| sources_of(watched, namespaces))
+            .map(|source| {
                 let state = SourceState::Listing;
                 (source, SourceEntry { state, since })
             })
@@ -254,6 +254,21 @@ impl ObjectEntry {
             },
             ago_ms: millis(now.saturating_duration_since(self.at)),
         }
+    }
+}
+
+/// One watch for each namespace, or one for all.
+fn sources_of(watched: &Watched, namespaces: &Namespaces) -> Vec<SourceId> {
+    let kind = &watched.resource.kind;
+    match (watched.scope, namespaces) {
+        (Scope::Namespaced, Namespaces::Only(names)) => names
+            .iter()
+            .map(|name| SourceId {
+                kind: kind.clone(),
+                namespace: Some(name.clone()),
+            })
+            .collect(),
+        _ => vec![SourceId::of_kind(kind)],
     }
 }
 

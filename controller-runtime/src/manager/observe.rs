@@ -54,7 +54,10 @@ impl Board {
 
     /// The state of one source. Saying the same again changes nothing.
     fn source(&self, controller: &str, change: &SourceChange<'_>) {
-        let source = SourceId::of_kind(change.kind);
+        let source = SourceId {
+            kind: change.kind.to_owned(),
+            namespace: change.namespace.map(str::to_owned),
+        };
         let new = match change.problem {
             Some(message) => SourceState::Failing {
                 message: message.to_owned(),

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
 use super::*;
 use crate::{
-    declare::{Declaration, RelationDeclaration, RelationKind, Watched},
+    declare::{Declaration, Namespaces, RelationDeclaration, RelationKind, Watched},
     runner::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject},
     trigger::Cause,
 };
@@ -16,7 +16,7 @@ fn board() -> Board {
     let secret = RelationDeclaration::new(RelationKind::Watches, Watched::new::<Secret>(&()));
     declaration.relations.push(secret);
     let board = Board::new("documents");
-    board.expect(&declaration);
+    board.expect(&declaration, &Namespaces::All);
     board
 }
 
@@ -29,7 +29,14 @@ fn object(name: &str) -> Subject<'_> {
 }
 
 fn source(board: &Board, kind: &str, problem: Option<&str>) {
-    board.observe("document", &Event::Source(SourceChange { kind, problem }));
+    board.observe(
+        "document",
+        &Event::Source(SourceChange {
+            kind,
+            namespace: None,
+            problem,
+        }),
+    );
 }
 
 fn reconciled(board: &Board, name: &str, outcome: Outcome<'_>, next_run: Option<Duration>) {

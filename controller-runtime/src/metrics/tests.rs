@@ -182,6 +182,7 @@ fn a_source_that_fails_is_told() {
     let change = |problem| {
         Event::Source(SourceChange {
             kind: "ConfigMap",
+            namespace: None,
             problem,
         })
     };

@@ -103,7 +103,7 @@ impl Operator {
         self.check()?;
         let metrics = Metrics::new(&self.name, &self.version);
         for declaration in self.declarations() {
-            board.expect(declaration);
+            board.expect(declaration, &options.namespaces);
             metrics.expect(declaration);
         }
         #[cfg(feature = "probes")]

@@ -93,7 +93,7 @@ async fn open_gate<K: Object>(
     shared: Arc<Shared<K>>,
     teller: Teller<K>,
 ) {
-    let gate = match all_ready(stores, teller.clone()).await {
+    let gate = match all_ready(stores).await {
         Ok(()) => {
             teller.synced();
             if let Some(hold) = hold {

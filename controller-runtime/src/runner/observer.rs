@@ -169,6 +169,8 @@ impl Outcome<'_> {
 pub struct SourceChange<'a> {
     /// The kind it watches, or what the trigger is called.
     pub kind: &'a str,
-    /// What is wrong; `None` when all is well.
+    /// The namespace it watches; `None` is the whole cluster.
+    pub namespace: Option<&'a str>,
+    /// What is wrong; `None` when all is well. The same trouble is told in the same words.
     pub problem: Option<&'a str>,
 }

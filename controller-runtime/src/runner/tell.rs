@@ -57,8 +57,12 @@ impl<K: Object> Teller<K> {
         self.tell(&Event::Synced);
     }
 
-    pub(crate) fn source(&self, kind: &str, problem: Option<&str>) {
-        self.tell(&Event::Source(SourceChange { kind, problem }));
+    pub(crate) fn source(&self, kind: &str, namespace: Option<&str>, problem: Option<&str>) {
+        self.tell(&Event::Source(SourceChange {
+            kind,
+            namespace,
+            problem,
+        }));
     }
 
     pub(crate) fn mapper_panicked(&self, kind: &str, message: &str) {
