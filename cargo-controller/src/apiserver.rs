@@ -1,0 +1,21 @@
+//! `cargo controller apiserver`: the server alone, until SIGTERM.
+
+use crate::{cli::ApiserverArgs, error::Error, server::LocalServer, signals::Signals};
+
+/// Serves until a signal comes.
+///
+/// # Errors
+/// When the port is taken, or one of the files cannot be used.
+pub(crate) async fn run(args: &ApiserverArgs) -> Result<(), Error> {
+    let mut signals = Signals::listen().map_err(Error::Signals)?;
+    let server = LocalServer::start(args.listen, args.tokens.as_deref()).await?;
+    let access = server.access();
+    if let Some(path) = &args.kubeconfig {
+        access.write(path)?;
+        println!("serving on {}, as in {}", access.url, path.display());
+    } else {
+        println!("serving on {}", access.url);
+    }
+    signals.next().await;
+    Ok(())
+}

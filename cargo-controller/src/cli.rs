@@ -1,0 +1,134 @@
+//! The command line, and nothing else.
+
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+
+/// Run, try and create Kubernetes operators, without a cluster.
+#[derive(Debug, Parser)]
+#[command(name = "cargo controller", bin_name = "cargo controller", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve an in-memory Kubernetes API until SIGTERM or Ctrl-C
+    Apiserver(ApiserverArgs),
+    /// Build an operator, run it against an API server of its own, and tell what happens
+    Dev(DevArgs),
+    /// Make a new operator from a template
+    New(NewArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApiserverArgs {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Write a kubeconfig for this server to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Users: lines `token,user,uid,"group1,group2"`; without this, everyone is an administrator
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevArgs {
+    /// Folder of the operator's Cargo.toml
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Objects to apply once the operator is ready [default: PATH/manifests, if it is there]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) manifests: Option<PathBuf>,
+    /// The binary to run, when the package has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bin: Option<String>,
+    /// Where the API server listens; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// End when all is quiet: 0 if every object was reconciled or has failed for good, 1 with the reasons otherwise
+    #[arg(long)]
+    pub(crate) until_settled: bool,
+    /// How long `--until-settled` waits, in seconds, from the start of the operator
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, requires = "until_settled")]
+    pub(crate) timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// Name of the package
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// Which template; --list shows all
+    #[arg(long, value_name = "TEMPLATE", default_value = "document")]
+    pub(crate) template: String,
+    /// The kind to reconcile, such as `Website` [default: from NAME]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Its API group: a domain that is yours
+    #[arg(long, value_name = "GROUP", default_value = "example.com")]
+    pub(crate) group: String,
+    /// Its version
+    #[arg(long = "version", value_name = "VERSION", default_value = "v1")]
+    pub(crate) api_version: String,
+    /// Its plural, where English does not say [default: from KIND]
+    #[arg(long, value_name = "PLURAL")]
+    pub(crate) plural: Option<String>,
+    /// Where to put it [default: NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// List the templates
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.trim_end_matches('s').parse().map(Duration::from_secs)
+}
+
+/// Drops the subcommand's own name, which cargo passes first when it finds us as `cargo-controller` in the PATH; the
+/// alias of a clone passes nothing.
+pub(crate) fn without_cargo(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    args.enumerate()
+        .filter(|(index, arg)| !(*index == 1 && arg == "controller"))
+        .map(|(_, arg)| arg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Cli {
+        Cli::try_parse_from(without_cargo(args.iter().map(OsString::from))).unwrap()
+    }
+
+    #[test]
+    fn both_ways_cargo_calls_us_are_understood() {
+        for args in [
+            &["cargo-controller", "dev", "x"][..],
+            &["cargo-controller", "controller", "dev", "x"],
+        ] {
+            let Command::Dev(dev) = parse(args).command else {
+                panic!("not dev")
+            };
+            assert_eq!(dev.path, PathBuf::from("x"));
+        }
+    }
+
+    #[test]
+    fn a_folder_named_controller_is_still_a_folder() {
+        let Command::Dev(dev) = parse(&["cargo-controller", "dev", "controller"]).command else {
+            panic!("not dev")
+        };
+        assert_eq!(dev.path, PathBuf::from("controller"));
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,206 @@
+//! What happens, in a person's words: one line each, to standard output.
+//!
+//! A line is a time, a word, and the rest; the word alone is coloured, so that plain output says as much.
+
+use std::time::Duration;
+
+use super::wire::{Happening, Object, Run, RunResult};
+use crate::{
+    manifest::{Manifest, Outcome, Problem},
+    paint::Palette,
+};
+
+/// How a line feels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Good,
+    Bad,
+    Warn,
+    Plain,
+}
+
+/// A word and what there is to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) mood: Mood,
+    pub(crate) word: &'static str,
+    pub(crate) text: String,
+}
+
+impl Line {
+    pub(crate) fn new(mood: Mood, word: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            mood,
+            word,
+            text: text.into(),
+        }
+    }
+
+    pub(crate) fn render(&self, palette: Palette, since_start: Duration) -> String {
+        let word = format!("{:<8}", self.word);
+        let word = match self.mood {
+            Mood::Good => palette.good(&word),
+            Mood::Bad => palette.bad(&word),
+            Mood::Warn => palette.warn(&word),
+            Mood::Plain => palette.strong(&word),
+        };
+        let time = palette.dim(&format!("{:>7.2}s", since_start.as_secs_f64()));
+        // The rest of a text of several lines stands under its first.
+        let text = self.text.trim_end().replace('\n', "\n                   ");
+        format!("{time}  {word} {text}")
+    }
+}
+
+/// `None` for what a person need not read.
+pub(crate) fn happening(happening: &Happening) -> Option<Line> {
+    Some(match happening {
+        Happening::Started { operator } => Line::new(
+            Mood::Plain,
+            "started",
+            format!("{operator} is running, and fills its caches"),
+        ),
+        Happening::Synced { controller, after_ms } => Line::new(
+            Mood::Good,
+            "ready",
+            format!("{controller}: all caches in sync after {}", duration(*after_ms)),
+        ),
+        Happening::SourceFailing {
+            controller,
+            source,
+            message,
+        } => Line::new(
+            Mood::Bad,
+            "source",
+            format!("{controller} cannot watch {}: {message}", source.kind),
+        ),
+        Happening::SourceRecovered { controller, source } => Line::new(
+            Mood::Good,
+            "source",
+            format!("{controller} watches {} again", source.kind),
+        ),
+        Happening::MapperPanicked {
+            controller,
+            kind,
+            message,
+        } => Line::new(
+            Mood::Bad,
+            "panic",
+            format!("{controller}: the mapper of {kind} panicked: {message}"),
+        ),
+        Happening::Reconciled { object, run } => reconciled(object, run),
+        Happening::Gone { object } => Line::new(Mood::Plain, "gone", object.to_string()),
+        Happening::ControllerFailed { controller, message } => {
+            Line::new(Mood::Bad, "ended", format!("{controller}: {message}"))
+        }
+        Happening::Missed { lines } => Line::new(
+            Mood::Warn,
+            "missed",
+            format!("{lines} lines: more happened than could be told"),
+        ),
+        Happening::Other => return None,
+    })
+}
+
+fn reconciled(object: &Object, run: &Run) -> Line {
+    let mut text = object.to_string();
+    let error = run.error.as_deref().unwrap_or("no reason given");
+    let (mood, word) = match run.result {
+        RunResult::Ok => (Mood::Good, "ok"),
+        RunResult::Permanent => (Mood::Bad, "failed"),
+        RunResult::Panic => (Mood::Bad, "panic"),
+        RunResult::Timeout => (Mood::Bad, "timeout"),
+        RunResult::Error => (Mood::Warn, "error"),
+        RunResult::Other => (Mood::Plain, "ran"),
+    };
+    if run.result != RunResult::Ok {
+        text = format!("{text}: {error}");
+    }
+    let mut notes = vec![format!("took {}", duration(run.duration_ms))];
+    if !run.causes.is_empty() {
+        notes.push(format!("because: {}", run.causes.join(", ")));
+    }
+    if run.failures > 1 {
+        notes.push(format!("{} failures in a row", run.failures));
+    }
+    match (run.result, run.next_ms) {
+        (RunResult::Permanent, _) => notes.push("runs again when it changes".to_owned()),
+        (_, Some(next)) => notes.push(format!("runs again in {}", duration(next))),
+        _ => {}
+    }
+    Line::new(mood, word, format!("{text}  ({})", notes.join("; ")))
+}
+
+pub(crate) fn applied(manifest: &Manifest, outcome: Outcome) -> Option<Line> {
+    let word = match outcome {
+        Outcome::Created => "created",
+        Outcome::Changed => "changed",
+        Outcome::Unchanged => return None,
+    };
+    Some(Line::new(
+        Mood::Plain,
+        word,
+        format!("{}  ({})", manifest.title(), manifest.place.file),
+    ))
+}
+
+pub(crate) fn refused(problem: &Problem) -> Line {
+    Line::new(Mood::Bad, "manifest", problem.to_string())
+}
+
+/// As a person says it: 3 ms, 1.5 s, 2 min, 3 h.
+pub(crate) fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => {
+            let tenths = ms / 100;
+            match tenths % 10 {
+                0 => format!("{} s", tenths / 10),
+                part => format!("{}.{part} s", tenths / 10),
+            }
+        }
+        60_000..3_600_000 => format!("{} min", ms / 60_000),
+        _ => format!("{} h", ms / 3_600_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(json: &str) -> String {
+        let happening: Happening = serde_json::from_str(json).unwrap();
+        let line = super::happening(&happening).unwrap();
+        line.render(Palette::Plain, Duration::from_millis(1250))
+    }
+
+    #[test]
+    fn a_success_an_error_and_a_failure_for_good() {
+        let object = r#""object":{"kind":"Document","namespace":"default","name":"a"}"#;
+        assert_eq!(
+            line(&format!(
+                r#"{{"type":"reconciled",{object},"result":"ok","failures":0,"duration_ms":3,"causes":["first list"]}}"#
+            )),
+            "   1.25s  ok       Document default/a  (took 3 ms; because: first list)"
+        );
+        assert_eq!(
+            line(&format!(
+                r#"{{"type":"reconciled",{object},"result":"error","error":"no secret","failures":2,"duration_ms":3,"next_ms":1900,"causes":[]}}"#
+            )),
+            "   1.25s  error    Document default/a: no secret  (took 3 ms; 2 failures in a row; runs again in 1.9 s)"
+        );
+        assert_eq!(
+            line(&format!(
+                r#"{{"type":"reconciled",{object},"result":"permanent","error":"no title","failures":1,"duration_ms":3,"causes":[]}}"#
+            )),
+            "   1.25s  failed   Document default/a: no title  (took 3 ms; runs again when it changes)"
+        );
+    }
+
+    #[test]
+    fn durations_are_told_as_people_tell_them() {
+        let told: Vec<_> = [0, 999, 1_000, 1_550, 59_999, 60_000, 7_200_000]
+            .map(duration)
+            .into();
+        assert_eq!(told, ["0 ms", "999 ms", "1 s", "1.5 s", "59.9 s", "1 min", "2 h"]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Builds the operator with cargo, and finds the binary cargo made.
+//!
+//! Cargo's own progress and the compiler's messages go to our standard error as they come; the machine-readable lines on
+//! its standard output tell where the binary is.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde::Deserialize;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::Command,
+};
+
+use super::Project;
+use crate::error::Error;
+
+/// Builds the package and gives the path of its binary.
+///
+/// # Errors
+/// When cargo cannot be started, the build fails, or it is not clear which binary is meant.
+///
+/// # Cancel safety
+/// Dropping the future ends cargo.
+pub(crate) async fn build(project: &Project, bin: Option<&str>) -> Result<PathBuf, Error> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&cargo);
+    command
+        .args([
+            "build",
+            "--message-format",
+            "json-render-diagnostics",
+            "--manifest-path",
+        ])
+        .arg(project.cargo_toml())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
+    match bin {
+        Some(bin) => command.args(["--bin", bin]),
+        None => command.arg("--bins"),
+    };
+    let mut child = command.spawn().map_err(|source| Error::Spawn {
+        program: cargo.to_string_lossy().into_owned(),
+        source,
+    })?;
+    let mut binaries = Binaries::default();
+    if let Some(stdout) = child.stdout.take() {
+        let mut lines = BufReader::new(stdout).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            binaries.see(&line);
+        }
+    }
+    match child.wait().await {
+        Ok(status) if status.success() => binaries.choose(&project.cargo_toml(), bin),
+        _ => Err(Error::Build),
+    }
+}
+
+/// The binaries that cargo told of, in its order.
+#[derive(Debug, Default)]
+struct Binaries {
+    found: Vec<Artifact>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Artifact {
+    reason: String,
+    manifest_path: PathBuf,
+    target: Target,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+impl Binaries {
+    /// Lines that are no artifact, or none that we know, are cargo's business.
+    fn see(&mut self, line: &str) {
+        if let Ok(artifact) = serde_json::from_str::<Artifact>(line)
+            && artifact.reason == "compiler-artifact"
+            && artifact.target.kind.iter().any(|kind| kind == "bin")
+            && artifact.executable.is_some()
+        {
+            self.found.push(artifact);
+        }
+    }
+
+    fn choose(self, cargo_toml: &Path, bin: Option<&str>) -> Result<PathBuf, Error> {
+        let wanted = cargo_toml
+            .canonicalize()
+            .unwrap_or_else(|_| cargo_toml.to_owned());
+        let mut ours: Vec<_> = self
+            .found
+            .into_iter()
+            .filter(|artifact| artifact.manifest_path == wanted)
+            .filter(|artifact| bin.is_none_or(|bin| artifact.target.name == bin))
+            .collect();
+        match (ours.pop(), ours.as_slice()) {
+            (Some(only), []) => only
+                .executable
+                .ok_or_else(|| Error::NoBinary(bin.map(str::to_owned))),
+            (None, _) => Err(Error::NoBinary(bin.map(str::to_owned))),
+            (Some(last), others) => {
+                let mut names: Vec<_> = others
+                    .iter()
+                    .map(|artifact| artifact.target.name.clone())
+                    .collect();
+                names.push(last.target.name);
+                names.sort();
+                Err(Error::ManyBinaries(names))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn binaries(names: &[&str]) -> Binaries {
+        let mut binaries = Binaries::default();
+        binaries.see(r#"{"reason":"build-finished","success":true}"#);
+        binaries.see("not json");
+        for name in names {
+            binaries.see(&format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","target":{{"name":"{name}","kind":["bin"]}},"executable":"/t/{name}"}}"#
+            ));
+        }
+        binaries
+    }
+
+    #[test]
+    fn the_only_binary_or_the_named_one_is_taken() {
+        let toml = Path::new("/p/Cargo.toml");
+        assert_eq!(binaries(&["a"]).choose(toml, None).unwrap(), Path::new("/t/a"));
+        assert_eq!(
+            binaries(&["a", "b"]).choose(toml, Some("b")).unwrap(),
+            Path::new("/t/b")
+        );
+    }
+
+    #[test]
+    fn several_or_none_is_said() {
+        let toml = Path::new("/p/Cargo.toml");
+        let several = binaries(&["b", "a"]).choose(toml, None).unwrap_err();
+        assert_eq!(several.to_string(), "the package has several binaries: a, b");
+        let none = binaries(&[]).choose(toml, Some("x")).unwrap_err();
+        assert_eq!(none.to_string(), "the package has no binary named x");
+        let other = binaries(&["a"])
+            .choose(Path::new("/q/Cargo.toml"), None)
+            .unwrap_err();
+        assert_eq!(other.to_string(), "the package has no binary");
+    }
+}

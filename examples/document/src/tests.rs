@@ -1,0 +1,96 @@
+//! The function alone, and the whole on an API server in this process, on paused time.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use controller_apiserver::Server;
+use controller_runtime::{operator::RunOptions, prelude::*};
+use k8s_openapi::{
+    api::core::v1::{ConfigMap, Secret},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    CustomResourceExt,
+    api::{Api, PostParams},
+};
+
+use crate::{
+    controller::{App, DocumentError, reconcile},
+    types::{Document, DocumentSpec},
+};
+
+fn document(title: &str) -> Document {
+    let spec = DocumentSpec {
+        title: title.to_owned(),
+        content: "Hello.".to_owned(),
+        secret_name: "readers".to_owned(),
+    };
+    let mut document = Document::new("welcome", spec);
+    document.metadata.namespace = Some("default".to_owned());
+    document
+}
+
+fn secret() -> Secret {
+    let label = ("example.com/documents".to_owned(), "welcome".to_owned());
+    Secret {
+        metadata: ObjectMeta {
+            name: Some("readers".to_owned()),
+            namespace: Some("default".to_owned()),
+            labels: Some(BTreeMap::from([label])),
+            ..ObjectMeta::default()
+        },
+        ..Secret::default()
+    }
+}
+
+/// The function is an ordinary one: call it.
+#[tokio::test(start_paused = true)]
+async fn a_blank_title_and_a_missing_secret_are_errors_of_their_own() {
+    let app = Arc::new(App::connect(&Server::new().client()).await.unwrap());
+    let none = Store::from_objects([]);
+    let error = reconcile(Arc::new(document(" ")), app.clone(), none.clone())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, DocumentError::InvalidSpec(_)), "{error}");
+    let error = reconcile(Arc::new(document("Welcome")), app, none)
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), "secret \"readers\" is not there");
+}
+
+/// The whole: the map follows when the Secret appears, and goes when the owner goes.
+#[tokio::test(start_paused = true)]
+async fn the_map_follows_the_secret_and_the_owner() {
+    let server = Server::new();
+    let client = server.client();
+    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
+    crds.create(&PostParams::default(), &Document::crd())
+        .await
+        .unwrap();
+    let operator = Operator::new("documents").controller(reconcile::controller(App::connect));
+    let _running = tokio::spawn(operator.run(RunOptions::new().client(client.clone())));
+    let documents: Api<Document> = Api::default_namespaced(client.clone());
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let secrets: Api<Secret> = Api::default_namespaced(client);
+
+    documents
+        .create(&PostParams::default(), &document("Welcome"))
+        .await
+        .unwrap();
+    server.advance(Duration::from_secs(10)).await.unwrap();
+    assert!(
+        maps.get_opt("welcome").await.unwrap().is_none(),
+        "there is no Secret yet"
+    );
+
+    secrets.create(&PostParams::default(), &secret()).await.unwrap();
+    server.settle().await.unwrap();
+    let map = maps.get("welcome").await.unwrap();
+    assert_eq!(map.data.unwrap()["document.md"], "# Welcome\n\nHello.\n");
+
+    documents.delete("welcome", &Default::default()).await.unwrap();
+    server.settle().await.unwrap();
+    assert!(
+        maps.get_opt("welcome").await.unwrap().is_none(),
+        "it goes with its owner"
+    );
+}
