@@ -1,4 +1,4 @@
-//! What runtime and server promise together: a module for each guarantee.
+//! What runtime and server promise together, on paused time: a module for each guarantee.
 
 #![allow(
     clippy::expect_used,
@@ -6,4 +6,12 @@
     reason = "a failed expectation is a failed test"
 )]
 
+mod caches;
+mod ghosts;
+mod isolation;
+mod last_event;
 mod leader;
+mod load;
+mod readiness;
+mod requeue;
+mod world;
