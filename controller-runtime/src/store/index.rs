@@ -94,6 +94,12 @@ impl<T> Indexes<T> {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        let of = |index: &Index<T>| index.values.capacity().max(index.buckets.capacity());
+        self.by_name.values().map(of).max().unwrap_or_default()
+    }
+
     pub(super) fn shrink_to(&mut self, capacity: usize) {
         for index in self.by_name.values_mut() {
             index.values.shrink_to(capacity);

@@ -13,6 +13,9 @@ mod shared;
 mod subscribers;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 pub use cache::Cache;
 pub use delta::{Delta, DeltaCause};
 pub use key::Key;

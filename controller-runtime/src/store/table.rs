@@ -202,6 +202,17 @@ impl<T: Object> Table<T> {
         self.indexes.shrink_to(len * 2);
     }
 
+    /// How much is allocated, by part.
+    #[cfg(test)]
+    pub(super) fn capacities(&self) -> (usize, usize, usize, usize) {
+        (
+            self.entries.capacity(),
+            self.by_name.capacity(),
+            self.by_uid.capacity(),
+            self.indexes.capacity(),
+        )
+    }
+
     fn check(&self) {
         debug_assert_eq!(self.by_name.len(), self.entries.len(), "every entry has a name");
         debug_assert!(

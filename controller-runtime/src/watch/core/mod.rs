@@ -387,3 +387,6 @@ impl ListWatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
