@@ -2,6 +2,7 @@
 
 mod faults;
 mod lists;
+mod random;
 mod scripted;
 mod server;
 mod sources;

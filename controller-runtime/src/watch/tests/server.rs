@@ -36,7 +36,7 @@ pub(super) struct World {
 pub(super) struct Fold {
     pub(super) contents: Contents,
     pub(super) deltas: Vec<(String, DeltaCause, bool)>,
-    broken: Vec<String>,
+    pub(super) broken: Vec<String>,
 }
 
 impl Fold {
@@ -129,6 +129,21 @@ impl World {
 
     pub(super) async fn delete(&self, name: &str) {
         self.api().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    pub(super) async fn try_create(&self, name: &str) {
+        let object = serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap();
+        let _exists_already = self.api().create(&PostParams::default(), &object).await;
+    }
+
+    pub(super) async fn try_change(&self, name: &str) {
+        let patch = json!({ "data": { "at": self.server.revision().to_string() } });
+        let patch = Patch::Merge(patch);
+        let _is_not_there = self.api().patch(name, &PatchParams::default(), &patch).await;
+    }
+
+    pub(super) async fn try_delete(&self, name: &str) {
+        let _is_not_there = self.api().delete(name, &DeleteParams::default()).await;
     }
 
     /// What the server holds; faults are for the informer's requests only.

@@ -11,7 +11,7 @@ use k8s_openapi::{
     api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
-    Api, Resource, ResourceExt,
+    Api, Resource,
     api::{DeleteParams, DynamicObject, PostParams},
     core::{ApiResource, GroupVersionKind, PartialObjectMeta},
 };
