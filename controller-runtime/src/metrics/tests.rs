@@ -221,3 +221,45 @@ async fn requests_are_counted_by_code_method_and_host() {
     };
     assert_eq!((count(200), count(404)), (2.0_f64.to_bits(), 1.0_f64.to_bits()));
 }
+
+/// The names of metrics in a query: what stands before a brace.
+fn names(expression: &str) -> Vec<&str> {
+    let word = |text: &'static str| move |c: char| c.is_ascii_alphanumeric() || text.contains(c);
+    let before_braces = expression.split('{').rev().skip(1);
+    before_braces
+        .map(|before| &before[before.rfind(|c| !word("_")(c)).map_or(0, |at| at + 1)..])
+        .collect()
+}
+
+#[test]
+fn the_dashboard_asks_only_for_series_that_exist() {
+    let dashboard: serde_json::Value =
+        serde_json::from_str(include_str!("../../dashboards/controllers.json")).expect("JSON");
+    let metrics = metrics();
+    metrics.set_leading("operator", false);
+    drop(
+        metrics
+            .client_layer("host")
+            .requests
+            .get_or_create(&super::labels::OfRequest {
+                code: "200".to_owned(),
+                method: "GET".to_owned(),
+                host: "host".to_owned(),
+            }),
+    );
+    let text = metrics.encode();
+    let mut asked = 0;
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        for target in panel["targets"].as_array().expect("targets") {
+            for name in names(target["expr"].as_str().expect("an expression")) {
+                asked += 1;
+                assert!(
+                    text.lines().any(|line| line.starts_with(name)),
+                    "{name} of {} does not exist",
+                    panel["title"]
+                );
+            }
+        }
+    }
+    assert!(asked > 15, "only {asked} names were found in the dashboard");
+}
