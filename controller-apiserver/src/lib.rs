@@ -12,6 +12,7 @@ mod call;
 mod clock;
 mod codec;
 mod controllers;
+mod defaults;
 mod der;
 mod discovery;
 mod fault;

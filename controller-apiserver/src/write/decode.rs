@@ -7,6 +7,7 @@ use crate::call::Session;
 use crate::codec::body::{self, Format};
 use crate::codec::typed;
 use crate::codec::types::{self, OBJECT_META, Type};
+use crate::defaults;
 use crate::object::meta;
 use crate::registry::{Resource, api_version};
 use crate::schema::normalize_numbers;
@@ -160,7 +161,11 @@ fn identify(resource: &Resource, expected: &Expected, object: &mut Value) -> Res
 /// Brings an object into the shape of its type: unknown fields go and are complained of.
 pub(crate) fn shape(resource: &Resource, mut object: Value) -> Result<Decoded, String> {
     let complaints = match &resource.custom {
-        None => shape_as(&Expected::of(resource), &mut object)?,
+        None => {
+            let unknown = shape_as(&Expected::of(resource), &mut object)?;
+            defaults::apply(&resource.group, &resource.version, &resource.kind, &mut object);
+            unknown
+        }
         Some(custom) => {
             normalize_numbers(&mut object);
             let mut unknown = shape_metadata(&mut object)?;
