@@ -18,6 +18,7 @@ mod discovery;
 mod fault;
 mod journal;
 mod object;
+mod openapi;
 pub mod patch;
 mod read;
 mod registry;

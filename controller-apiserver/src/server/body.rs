@@ -33,7 +33,7 @@ impl fmt::Debug for Body {
 }
 
 impl Body {
-    pub(super) fn whole(bytes: Bytes) -> Self {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
         Self(Kind::Whole(Some(bytes), None))
     }
 

@@ -17,6 +17,7 @@ use crate::codec::body::LIMIT;
 use crate::discovery;
 use crate::fault::{Fault, StreamFault};
 use crate::journal::Entry;
+use crate::openapi;
 use crate::status::ApiError;
 use crate::watch::{REVISION_PATIENCE, WatchStream};
 
@@ -63,7 +64,10 @@ impl Server {
             route(&state.registry, head.uri.path())
         };
         let mut response = match found {
-            Route::Nowhere | Route::OpenApi(_) => answer::not_found_text(),
+            Route::Nowhere => answer::not_found_text(),
+            Route::OpenApi(rest) => {
+                openapi::answer(&self.inner.state().registry, &rest, &head.method, &head.headers)
+            }
             Route::Refused(error) => answer::refusal(&error, media, &[]),
             Route::Version => answer::json(200, &discovery::version()),
             Route::Health => answer::text(200, "ok"),
