@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::{Inner, Server};
 use crate::access::{Authenticator, Guard, RBAC_GROUP, Signer, Tokens, default_objects, resource_of};
 use crate::clock::Clock;
-use crate::controllers::Enabled;
+use crate::controllers::{self, Enabled};
 use crate::object::{meta_mut, meta_str};
 use crate::state::State;
 use crate::storage::Limits;
@@ -143,6 +143,7 @@ impl ServerBuilder {
         for object in default_objects() {
             add_policy(&mut state, object);
         }
+        controllers::run(&mut state, self.enabled);
         state.store.compact();
         Server {
             inner: Arc::new(Inner {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::{Request, Response, header};
+use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
 use tower::BoxError;
 
@@ -86,6 +86,9 @@ impl Server {
                 self.objects(target, request, &flight).await?
             }
         };
+        if head.method == Method::HEAD {
+            *response.body_mut() = Body::whole(bytes::Bytes::new());
+        }
         response.body_mut().keep(flight);
         Ok(response)
     }

@@ -18,7 +18,7 @@ use crate::registry::Resource;
 use crate::server::Inner;
 use crate::state::State;
 use crate::status::ApiError;
-use crate::storage::Event;
+use crate::storage::{Event, Stored};
 
 /// How many events are taken from the log at once.
 const BATCH: usize = 256;
@@ -47,6 +47,16 @@ pub(crate) struct Progress {
     pub(crate) held: AtomicBool,
 }
 
+/// How far a watch is.
+enum Phase {
+    /// The revision it asks for is not there yet.
+    Waiting { at_least: u64, until: Instant },
+    /// It sends the objects that were there when it began.
+    Initial(VecDeque<Arc<Stored>>),
+    /// It follows the log.
+    Following,
+}
+
 /// A running watch.
 pub(crate) struct WatchStream {
     server: Arc<Inner>,
@@ -59,12 +69,10 @@ pub(crate) struct WatchStream {
     head: watch::Receiver<u64>,
     /// Closes all watches of the server when it changes.
     closed: watch::Receiver<u64>,
-    opened: Instant,
     deadline: Instant,
     bookmark_due: Instant,
     lines: VecDeque<Bytes>,
-    /// What is still to be sent before the events; `None` when that is done.
-    initial: Option<Start>,
+    phase: Phase,
     /// After the lines in hand the stream ends.
     ending: bool,
     fault: StreamFault,
@@ -90,10 +98,6 @@ impl WatchStream {
         fault: StreamFault,
     ) -> Self {
         let now = Instant::now();
-        let cursor = match opening.start {
-            Start::Present { .. } => state.store.revision(),
-            Start::After(revision) => revision,
-        };
         let progress = Arc::new(Progress {
             what: format!(
                 "watch of {} in {}",
@@ -105,17 +109,16 @@ impl WatchStream {
                 }
             ),
             collection: Arc::clone(&resource.collection),
-            cursor: AtomicU64::new(cursor),
+            cursor: AtomicU64::new(state.store.revision()),
             in_hand: AtomicUsize::new(0),
             held: AtomicBool::new(false),
         });
-        Self {
+        let mut stream = Self {
             id: server.watches.add(Arc::clone(&progress)),
             server: Arc::clone(server),
             prefix: resource.prefix(namespace),
             head: state.subscribe(&resource.collection),
             closed: server.watches.closed(),
-            opened: now,
             deadline: now + opening.timeout.unwrap_or(LONGEST),
             bookmark_due: now + BOOKMARK_EVERY,
             resource: Arc::clone(resource),
@@ -126,11 +129,46 @@ impl WatchStream {
             },
             progress,
             lines: VecDeque::new(),
-            initial: Some(opening.start),
+            phase: Phase::Following,
             ending: false,
             opening,
             fault,
+        };
+        stream.begin(state, now);
+        stream
+    }
+
+    /// Takes its place in the log; what was there before is kept at hand.
+    fn begin(&mut self, state: &State, now: Instant) {
+        let revision = state.store.revision();
+        match self.opening.start {
+            Start::Present { at_least } if at_least > revision => {
+                self.phase = Phase::Waiting {
+                    at_least,
+                    until: now + REVISION_PATIENCE,
+                };
+            }
+            Start::Present { .. } => self.take_present(state),
+            Start::After(after) if !state.store.remembers(after) => {
+                self.fail(&ApiError::expired(format!(
+                    "too old resource version: {after} ({revision})"
+                )));
+            }
+            Start::After(after) => self.progress.cursor.store(after, Ordering::Relaxed),
         }
+    }
+
+    fn take_present(&mut self, state: &State) {
+        let selected = state
+            .store
+            .scan(&self.resource.collection, &self.prefix)
+            .filter(|(key, object)| self.opening.selection.matches(key, object))
+            .map(|(_, object)| Arc::clone(object))
+            .collect();
+        self.progress
+            .cursor
+            .store(state.store.revision(), Ordering::Relaxed);
+        self.phase = Phase::Initial(selected);
     }
 
     /// The next line; `None` when the stream ends.
@@ -140,7 +178,7 @@ impl WatchStream {
         }
         loop {
             if let Some(line) = self.lines.pop_front() {
-                self.progress.in_hand.store(self.lines.len(), Ordering::Relaxed);
+                self.count();
                 if let Some(delay) = self.fault.delay {
                     tokio::time::sleep(delay).await;
                 }
@@ -150,11 +188,22 @@ impl WatchStream {
                 return None;
             }
             self.fill();
-            self.progress.in_hand.store(self.lines.len(), Ordering::Relaxed);
-            if self.lines.is_empty() && !self.ending {
+            self.count();
+            if self.lines.is_empty() && !self.ending && !matches!(self.phase, Phase::Initial(_)) {
                 self.rest().await;
             }
         }
+    }
+
+    /// Tells how much is in hand.
+    fn count(&self) {
+        let initial = match &self.phase {
+            Phase::Initial(objects) => objects.len() + 1,
+            Phase::Waiting { .. } | Phase::Following => 0,
+        };
+        self.progress
+            .in_hand
+            .store(self.lines.len() + initial, Ordering::Relaxed);
     }
 
     /// What a fault makes of a line.
@@ -176,10 +225,10 @@ impl WatchStream {
 
     /// Waits until there is something to look at.
     async fn rest(&mut self) {
-        let quiet_until = if self.opening.bookmarks && !self.fault.no_bookmarks {
-            self.bookmark_due.min(self.deadline)
-        } else {
-            self.deadline
+        let quiet_until = match self.phase {
+            Phase::Waiting { until, .. } => until,
+            _ if self.opening.bookmarks && !self.fault.no_bookmarks => self.bookmark_due.min(self.deadline),
+            _ => self.deadline,
         };
         tokio::select! {
             biased;
@@ -190,6 +239,9 @@ impl WatchStream {
     }
 
     fn on_time(&mut self) {
+        if !matches!(self.phase, Phase::Following) {
+            return;
+        }
         let now = Instant::now();
         if now >= self.deadline && !self.fault.no_timeout {
             self.ending = true;
@@ -200,7 +252,7 @@ impl WatchStream {
         }
         if now >= self.bookmark_due {
             self.bookmark_due = now + BOOKMARK_EVERY;
-            if self.opening.bookmarks && !self.fault.no_bookmarks && self.initial.is_none() {
+            if self.opening.bookmarks && !self.fault.no_bookmarks {
                 let revision = self.server.state().store.revision();
                 let line = self.frames.bookmark(&self.resource, revision, false);
                 self.lines.push_back(line);
@@ -211,56 +263,38 @@ impl WatchStream {
     /// Takes what is new from the store.
     fn fill(&mut self) {
         let server = Arc::clone(&self.server);
-        let mut state = server.state();
-        self.frames.now = state.clock.now();
-        match self.initial.take() {
-            Some(Start::Present { at_least }) if at_least > state.store.revision() => {
-                self.initial = Some(Start::Present { at_least });
-                self.wait_for_revision(&state, at_least);
+        self.frames.now = server.state().clock.now();
+        match &mut self.phase {
+            Phase::Waiting { at_least, until } => {
+                let (asked, until) = (*at_least, *until);
+                let state = server.state();
+                let revision = state.store.revision();
+                if revision >= asked {
+                    self.take_present(&state);
+                } else if Instant::now() >= until {
+                    self.fail(&ApiError::too_large_revision(asked, revision));
+                }
             }
-            Some(Start::Present { .. }) => self.initial_events(&state),
-            Some(Start::After(revision)) if !state.store.remembers(revision) => {
-                self.fail(&ApiError::expired(format!(
-                    "too old resource version: {revision} ({})",
-                    state.store.revision()
-                )));
+            Phase::Initial(objects) => {
+                if let Some(object) = objects.pop_front() {
+                    let line = self.frames.object("ADDED", &self.resource, &object);
+                    self.lines.push_back(line);
+                    return;
+                }
+                self.phase = Phase::Following;
+                if self.opening.marks_initial_end && !self.fault.no_bookmarks {
+                    let revision = self.progress.cursor.load(Ordering::Relaxed);
+                    let line = self.frames.bookmark(&self.resource, revision, true);
+                    self.lines.push_back(line);
+                }
             }
-            Some(Start::After(_)) | None => self.events(&mut state),
-        }
-    }
-
-    /// The revision asked for is in the future: the watch waits, but not for long.
-    fn wait_for_revision(&mut self, state: &State, asked: u64) {
-        let now = Instant::now();
-        let patience = self.opened + REVISION_PATIENCE;
-        if now >= patience || now >= self.deadline {
-            self.fail(&ApiError::too_large_revision(asked, state.store.revision()));
-        } else {
-            self.bookmark_due = self.bookmark_due.min(patience);
-            self.deadline = self.deadline.max(patience);
+            Phase::Following => self.events(&mut server.state()),
         }
     }
 
     fn fail(&mut self, why: &ApiError) {
         self.lines.push_back(frame::error(why));
-        self.initial = None;
         self.ending = true;
-    }
-
-    fn initial_events(&mut self, state: &State) {
-        let revision = state.store.revision();
-        let collection = &self.resource.collection;
-        for (key, object) in state.store.scan(collection, &self.prefix) {
-            if self.opening.selection.matches(key, object) {
-                self.lines
-                    .push_back(self.frames.object("ADDED", &self.resource, object));
-            }
-        }
-        if self.opening.marks_initial_end && !self.fault.no_bookmarks {
-            self.lines
-                .push_back(self.frames.bookmark(&self.resource, revision, true));
-        }
-        self.progress.cursor.store(revision, Ordering::Relaxed);
     }
 
     fn events(&mut self, state: &mut State) {

@@ -1,0 +1,154 @@
+//! Conversations recorded from a real kube-apiserver v1.36.2, played in this process on virtual time.
+//!
+//! The recordings lie in `tests/recorded`; the format is that of `tests/player/apicases.py`, which
+//! plays the same ones over TCP. Each scenario has a server of its own, so it is repeatable alone.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test, in several files"
+)]
+
+mod check;
+mod path;
+mod player;
+mod prepare;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use controller_apiserver::Server;
+use controller_apiserver::access::{Tokens, User};
+use futures::FutureExt as _;
+use serde_json::Value;
+
+use check::Checker;
+use player::Player;
+
+fn server() -> Server {
+    let tokens = Tokens::default()
+        .with("admin-token", User::admin())
+        .with("dev-token", User::new("dev", ["developers"]));
+    Server::builder().service_accounts(true).tokens(tokens).build()
+}
+
+fn recorded() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Plays one scenario; what differed, by step.
+async fn play(recording: &Value, global: &Value) -> Vec<(String, String)> {
+    let scenario = &recording["scenario"];
+    let mut player = Player::new(server(), scenario, global);
+    let outcomes = async {
+        player.begin(scenario).await;
+        let mut outcomes = Vec::new();
+        for step in scenario["steps"].as_array().unwrap() {
+            outcomes.extend(player.step(step).await);
+        }
+        outcomes
+    };
+    let outcomes = match std::panic::AssertUnwindSafe(outcomes).catch_unwind().await {
+        Ok(outcomes) => outcomes,
+        Err(panic) => {
+            let why = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .unwrap_or_else(|| "panic".to_owned());
+            return vec![("(broken off)".to_owned(), why)];
+        }
+    };
+    let mut checker = Checker::new(&player.preparation, recording, global);
+    let expected = recording["results"].as_array().unwrap();
+    for (expected, actual) in expected.iter().zip(&outcomes) {
+        checker.outcome(expected, actual, "");
+    }
+    checker.order();
+    if expected.len() != outcomes.len() {
+        checker
+            .differences
+            .push(("(all)".to_owned(), "another number of steps".to_owned()));
+    }
+    checker.differences
+}
+
+/// `topic/scenario/step` patterns of known differences.
+fn known() -> Vec<regex::Regex> {
+    include_str!("known.txt")
+        .lines()
+        .filter_map(|line| line.split('#').next())
+        .map(str::trim)
+        .filter(|glob| !glob.is_empty())
+        .map(|glob| {
+            let pattern = regex::escape(glob).replace(r"\*", ".*");
+            regex::Regex::new(&format!("^{pattern}$")).unwrap()
+        })
+        .collect()
+}
+
+async fn topic(name: &str) {
+    let global = read(&recorded().join("global.json"));
+    let known = known();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(recorded().join(name))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    let mut failed = String::new();
+    for file in files {
+        let recording = read(&file);
+        let scenario = format!("{name}/{}", recording["scenario"]["name"].as_str().unwrap());
+        let differences: Vec<_> = play(&recording, &global)
+            .await
+            .into_iter()
+            .filter(|(step, _)| {
+                let step = format!("{scenario}/{step}");
+                !known.iter().any(|glob| glob.is_match(&step))
+            })
+            .collect();
+        if !differences.is_empty() {
+            let _ = writeln!(failed, "{scenario}");
+        }
+        for (step, what) in differences {
+            let _ = writeln!(
+                failed,
+                "    {step}: {}",
+                what.chars().take(400).collect::<String>()
+            );
+        }
+    }
+    assert!(failed.is_empty(), "differs from a real server:\n{failed}");
+}
+
+macro_rules! topics {
+    ($($test:ident => $topic:literal),* $(,)?) => {
+        $(
+            #[tokio::test(start_paused = true)]
+            async fn $test() {
+                topic($topic).await;
+            }
+        )*
+    };
+}
+
+topics! {
+    access => "access",
+    builtins => "builtins",
+    concurrency => "concurrency",
+    crd => "crd",
+    delete => "delete",
+    discovery => "discovery",
+    lease_event => "lease-event",
+    list => "list",
+    meta => "meta",
+    patch => "patch",
+    ssa => "ssa",
+    subresources => "subresources",
+    watch => "watch",
+}
