@@ -1,4 +1,4 @@
-//! Webhooks, admission policies, bindings of roles, priorities.
+//! Webhooks, admission policies, priorities.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,6 @@ pub(super) fn apply(kind: &str, value: &mut Value) {
                 matched(resources);
             }
         }
-        "RoleBinding" | "ClusterRoleBinding" => binding(value),
         "PriorityClass" => set(value, "preemptionPolicy", "PreemptLowerPriority"),
         _ => {}
     }
@@ -56,17 +55,5 @@ fn matched(resources: &mut Value) {
     );
     for rules in ["resourceRules", "excludeResourceRules"] {
         each(resources, rules).for_each(|rule| set(rule, "scope", "*"));
-    }
-}
-
-fn binding(binding: &mut Value) {
-    const GROUP: &str = "rbac.authorization.k8s.io";
-    if let Some(role) = present(binding, "roleRef") {
-        set(role, "apiGroup", GROUP);
-    }
-    for subject in each(binding, "subjects") {
-        if subject["kind"] != "ServiceAccount" {
-            set(subject, "apiGroup", GROUP);
-        }
     }
 }

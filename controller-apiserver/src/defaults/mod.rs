@@ -20,9 +20,7 @@ pub(crate) fn apply(group: &str, version: &str, kind: &str, object: &mut Value) 
         "autoscaling" => workloads::autoscaler(version, object),
         "networking.k8s.io" | "discovery.k8s.io" => network::apply(kind, object),
         "storage.k8s.io" => storage::apply(kind, object),
-        "admissionregistration.k8s.io" | "rbac.authorization.k8s.io" | "scheduling.k8s.io" => {
-            admission::apply(kind, object);
-        }
+        "admissionregistration.k8s.io" | "scheduling.k8s.io" => admission::apply(kind, object),
         _ => {}
     }
 }

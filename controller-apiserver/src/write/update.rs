@@ -135,7 +135,7 @@ impl Session<'_> {
         if through_status {
             status::prepare(resource, &self.call.target.subresource, &old, &mut new);
         } else {
-            strategy::prepare_update(resource, &old, &mut new);
+            strategy::prepare_update(resource, &old, &mut new, self.state.store.revision());
         }
         if let Some(custom) = &resource.custom {
             custom.storage_schema.default(&mut new);

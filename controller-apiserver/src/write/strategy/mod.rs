@@ -2,6 +2,7 @@
 
 mod config;
 mod event;
+mod service;
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use crate::state::State;
 use crate::status::Cause;
 
 /// Before an object is created: the status is not the client's, and some fields have defaults.
-pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &mut State) {
+pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, state: &mut State) {
     if resource.is_custom() {
         if resource.has_status()
             && let Some(map) = object.as_object_mut()
@@ -37,7 +38,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &m
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
             object["status"] = json!({"phase": "Pending"});
         }
-        ("", "services") => object["status"] = json!({"loadBalancer": {}}),
+        ("", "services") => service::prepare_create(object, state),
         ("", "nodes") => {}
         ("apiextensions.k8s.io", _) => definition::prepare_create(object),
         _ if resource.has_status() => object["status"] = json!({}),
@@ -47,7 +48,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, _state: &m
 }
 
 /// Before an object is replaced through its own path: the status stays.
-pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value) {
+pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value, revision: u64) {
     if resource.is_definition() {
         definition::prepare_update(old, new);
         return;
@@ -57,6 +58,9 @@ pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value) 
     }
     if resource.is("", "namespaces") {
         carry(&old["spec"].clone(), &mut new["spec"], "finalizers");
+    }
+    if resource.is("", "services") {
+        service::prepare_update(old, new, revision);
     }
     if !resource.is_custom() {
         prepare_both(resource, new);
@@ -111,6 +115,7 @@ fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause>
         (RBAC_GROUP, plural) => validate_policy(plural, old, new),
         ("" | "events.k8s.io", "events") => event::validate(resource, new, old),
         ("coordination.k8s.io", "leases") => lease(new),
+        ("", "services") => service::validate(new, old),
         _ => Vec::new(),
     };
     if let Some(old) = old {
