@@ -26,7 +26,8 @@ use crate::status::ApiError;
 use crate::storage::encode;
 
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-const V2_PROTOBUF_OLD: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/// The `@` of the media type asked for cannot stand in one that is answered (RFC 2045).
+const V2_PROTOBUF_ANSWER: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// Answers a request below `/openapi/`.
 pub(crate) fn answer(
@@ -125,12 +126,11 @@ fn v2(registry: &Registry, headers: &HeaderMap) -> Response<Body> {
         .filter_map(|(group, version)| document(registry, group, version))
         .filter_map(|document| serde_json::from_slice(&document).ok());
     let swagger = swagger::document(documents);
-    match accept
+    let protobuf = accept
         .split(',')
-        .map(str::trim)
-        .find(|media| [V2_PROTOBUF, V2_PROTOBUF_OLD].contains(media))
-    {
-        Some(media) => answer::bytes(200, media, Bytes::from(gnostic::encode(&swagger))),
-        None => answer::bytes(200, "application/json", encode(&swagger)),
+        .any(|media| [V2_PROTOBUF, V2_PROTOBUF_ANSWER].contains(&media.trim()));
+    if protobuf {
+        return answer::bytes(200, V2_PROTOBUF_ANSWER, Bytes::from(gnostic::encode(&swagger)));
     }
+    answer::bytes(200, "application/json", encode(&swagger))
 }
