@@ -28,6 +28,11 @@ impl Errors {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.found.as_ref().map_or(0, Vec::len)
+    }
+
     /// Keeps a value, or the error that stands in its place.
     pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
@@ -204,6 +209,22 @@ pub(crate) fn contradicts(span: Span, key: &str, other: &str) -> Error {
     Error::new(span, format!("`{key}` contradicts `{other}`: keep one of them"))
 }
 
+pub(crate) fn scope_is_known(span: Span, key: &str) -> Error {
+    Error::new(
+        span,
+        format!(
+            "`{key}` is for kinds that are known at run time, `DynamicObject`; the scope of this one is known by its type: remove it"
+        ),
+    )
+}
+
+pub(crate) fn metadata_of_primary(span: Span) -> Error {
+    Error::new(
+        span,
+        "to reconcile by metadata only, say so in the type: write `object: Arc<PartialObjectMeta<Kind>>` and remove this",
+    )
+}
+
 pub(crate) fn unexpected(token: impl ToTokens) -> Error {
     Error::new_spanned(token, "unexpected here: remove it")
 }
@@ -282,6 +303,13 @@ pub(crate) fn no_mapper(span: Span) -> Error {
     Error::new(
         span,
         "`watches` must say which objects a change wakes: write `watches(Secret, map(|secret| …))` with a function to `ObjectRef`s of the primary",
+    )
+}
+
+pub(crate) fn bare_mapper(token: impl ToTokens) -> Error {
+    Error::new_spanned(
+        token,
+        "a mapper is written in `map(…)`: `watches(Secret, map(mapper))`",
     )
 }
 

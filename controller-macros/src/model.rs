@@ -1,13 +1,13 @@
 //! What arguments and signature say together. Only a model can be expanded.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use quote::ToTokens;
-use syn::{Generics, Path, Type, Visibility, parse_quote};
+use syn::{Generics, Path, Type, Visibility, parse_quote_spanned};
 
 use crate::{
     args::{Args, Relation},
     errors::{self, Errors},
-    signature::{Signature, shared},
+    signature::{Signature, only_argument, shared},
 };
 
 /// A controller without mistakes.
@@ -24,9 +24,10 @@ pub(crate) struct Model<'a> {
     pub(crate) context: Option<&'a Type>,
     pub(crate) extractors: Vec<&'a Type>,
     pub(crate) output: &'a Type,
+    /// The kind is known at run time.
+    pub(crate) dynamic: bool,
     /// The kinds that have a store, each once.
-    pub(crate) stores: Vec<Type>,
-    pub(crate) krate: Path,
+    pub(crate) stores: Vec<&'a Relation>,
 }
 
 impl<'a> Model<'a> {
@@ -39,6 +40,7 @@ impl<'a> Model<'a> {
         check_backoff(args, errors);
         check_relations(&args.relations, errors);
         let signature = signature?;
+        check_scope(args, signature.object, errors);
         let function = &signature.head.signature.ident;
         let type_name = args.alias.as_ref().unwrap_or(function);
         if let Some(error) = &args.error
@@ -56,17 +58,17 @@ impl<'a> Model<'a> {
             context: context(args, &signature.extractors, errors),
             extractors: signature.extractors,
             output: signature.output,
+            dynamic: is_dynamic(signature.object),
             stores: stores(&args.relations),
-            krate: krate(args),
         })
     }
 }
 
-/// The path to the runtime.
-pub(crate) fn krate(args: &Args) -> Path {
+/// The path to the runtime, under tokens that stand at `span`.
+pub(crate) fn krate(args: &Args, span: Span) -> Path {
     args.krate
         .clone()
-        .unwrap_or_else(|| parse_quote!(::controller_runtime))
+        .unwrap_or_else(|| parse_quote_spanned!(span=> ::controller_runtime))
 }
 
 fn check_backoff(args: &Args, errors: &mut Errors) {
@@ -74,6 +76,19 @@ fn check_backoff(args: &Args, errors: &mut Errors) {
         && initial.value > max.value
     {
         errors.push(errors::initial_over_max(initial.span));
+    }
+}
+
+/// A scope is given for kinds known at run time, and once.
+fn check_scope(args: &Args, object: &Type, errors: &mut Errors) {
+    let given = [(args.cluster, "cluster"), (args.namespaced, "namespaced")];
+    for (span, key) in given.into_iter().filter_map(|(span, key)| Some((span?, key))) {
+        if !is_dynamic(object) {
+            errors.push(errors::scope_is_known(span, key));
+        }
+    }
+    if let (Some(_), Some(namespaced)) = (args.cluster, args.namespaced) {
+        errors.push(errors::contradicts(namespaced, "namespaced", "cluster"));
     }
 }
 
@@ -108,11 +123,20 @@ fn context<'a>(args: &'a Args, extractors: &[&'a Type], errors: &mut Errors) -> 
     Some(first)
 }
 
-fn stores(relations: &[Relation]) -> Vec<Type> {
-    let mut stores: Vec<Type> = Vec::new();
+/// `DynamicObject`, or its metadata: the one kind that is known by its name only.
+fn is_dynamic(object: &Type) -> bool {
+    let Type::Path(path) = object else { return false };
+    path.path.segments.last().is_some_and(|last| {
+        last.ident == "DynamicObject" || only_argument(&last.arguments).is_some_and(is_dynamic)
+    })
+}
+
+fn stores(relations: &[Relation]) -> Vec<&Relation> {
+    let mut stores: Vec<&Relation> = Vec::new();
     for relation in relations {
-        if !stores.iter().any(|store| text(store) == text(&relation.target)) {
-            stores.push(relation.target.clone());
+        let same = |store: &&Relation| text(&store.target) == text(&relation.target);
+        if !stores.iter().any(same) {
+            stores.push(relation);
         }
     }
     stores

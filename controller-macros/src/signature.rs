@@ -161,7 +161,12 @@ pub(crate) fn shared(ty: &Type) -> Option<&Type> {
         .segments
         .last()
         .filter(|segment| segment.ident == "Arc")?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+    only_argument(&last.arguments)
+}
+
+/// `T` of `<T>`.
+pub(crate) fn only_argument(arguments: &PathArguments) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = arguments else {
         return None;
     };
     match arguments.args.first() {

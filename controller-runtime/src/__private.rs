@@ -11,25 +11,19 @@ pub use std::{
     write,
 };
 
-use crate::reconcile::Reconciling;
-pub use crate::reconcile::controller;
+pub use kube::{core::PartialObjectMeta, discovery::ApiResource};
+
 pub use crate::{
+    declare::Scope,
     reconcile::{
-        Declared, Declares, Inputs, Kind, MakeContext, Options, Outcome, ReconcileError, Reconciler, Retry,
-        Wiring,
+        Declared, Declares, Field, Inputs, MakeContext, Mapper, Options, Outcome, ReconcileError, Reconciler,
+        Retry, Start, Wiring, boxed, cause, controller,
     },
     trigger::{Predicate, predicate},
 };
 
 /// The cause of an error.
 pub type Source<'a> = Option<&'a (dyn Error + 'static)>;
-
-/// A running reconcile, boxed where its bounds are asked for.
-pub fn boxed<R: Reconciler>(
-    future: impl Future<Output = Result<crate::Action, R::Error>> + Send + 'static,
-) -> Reconciling<R> {
-    Box::pin(future)
-}
 
 /// A field as the cause.
 pub fn source<'a>(error: &'a (dyn Error + 'static)) -> Source<'a> {
@@ -44,36 +38,6 @@ pub fn source_of<'a>(error: &'a (dyn Error + 'static)) -> Source<'a> {
 /// No cause.
 pub fn no_source<'a>() -> Source<'a> {
     None
-}
-
-/// An error, or what a box of one leads to: called as a method, so that boxes are looked through.
-pub trait AsSource {
-    /// As the standard library wants it.
-    fn as_source(&self) -> &(dyn Error + 'static);
-}
-
-impl<E: Error + 'static> AsSource for E {
-    fn as_source(&self) -> &(dyn Error + 'static) {
-        self
-    }
-}
-
-impl AsSource for dyn Error + 'static {
-    fn as_source(&self) -> &(dyn Error + 'static) {
-        self
-    }
-}
-
-impl AsSource for dyn Error + Send + 'static {
-    fn as_source(&self) -> &(dyn Error + 'static) {
-        self
-    }
-}
-
-impl AsSource for dyn Error + Send + Sync + 'static {
-    fn as_source(&self) -> &(dyn Error + 'static) {
-        self
-    }
 }
 
 /// `#[retry_after = "…"]`

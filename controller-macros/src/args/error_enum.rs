@@ -75,7 +75,7 @@ impl ErrorEnum {
         if given == 0 {
             errors.push(errors::no_variants(&name));
         }
-        check_froms(&variants, errors);
+        check_froms(&mut variants, errors);
         Ok(Self {
             attributes,
             visibility,
@@ -85,19 +85,20 @@ impl ErrorEnum {
     }
 }
 
-fn check_froms(variants: &[Variant], errors: &mut Errors) {
+fn check_froms(variants: &mut [Variant], errors: &mut Errors) {
     let mut seen: Vec<String> = Vec::new();
     // Two variants that exclude each other by cfg are fine; which do is not known here.
-    let froms = variants
-        .iter()
-        .filter(|variant| variant.from && !has_cfg(&variant.attributes));
-    for ty in froms
-        .filter_map(|variant| variant.fields.iter().next())
-        .map(|field| &field.ty)
+    for variant in variants
+        .iter_mut()
+        .filter(|variant| variant.from && !has_cfg(&variant.attributes))
     {
+        let Some(ty) = variant.fields.iter().next().map(|field| &field.ty) else {
+            continue;
+        };
         let text = ty.to_token_stream().to_string();
         if seen.contains(&text) {
             errors.push(errors::from_twice(ty));
+            variant.from = false;
         }
         seen.push(text);
     }

@@ -41,6 +41,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("selector", Form::List, "selector(labels = \"app=web\")"),
     Key::new("cluster", Form::Flag, "cluster"),
     Key::new("namespaced", Form::Flag, "namespaced"),
+    Key::new("metadata_only", Form::Flag, "metadata_only"),
     Key::new(
         "config",
         Form::List,
@@ -58,15 +59,7 @@ pub(crate) const KEYS: &[Key] = &[
 const STATUS_KEYS: &[Key] = &[Key::new("conditions", Form::Flag, "conditions")];
 
 /// Items of the grammar that a later version takes.
-const LATER: &[&str] = &[
-    "references",
-    "on",
-    "selector",
-    "cluster",
-    "namespaced",
-    "cleanup",
-    "status",
-];
+const LATER: &[&str] = &["on", "cleanup", "status"];
 
 /// The arguments of one attribute, as far as they could be read.
 #[derive(Default)]
@@ -74,6 +67,8 @@ pub(crate) struct Args {
     pub(crate) alias: Option<Ident>,
     pub(crate) name: Option<LitStr>,
     pub(crate) relations: Vec<Relation>,
+    /// The first tokens of every relation: kinds that are mentioned even if the rest is wrong.
+    pub(crate) mentioned: Vec<Type>,
     pub(crate) triggers: Vec<Path>,
     pub(crate) predicates: Vec<Predicate>,
     pub(crate) selector: Selector,
@@ -106,6 +101,9 @@ impl Args {
 
     fn item(&mut self, entry: &Entry, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
         let key = entry.key;
+        if matches!(key.name, "owns" | "watches" | "references") {
+            self.mentioned.extend(input.fork().parse::<Type>());
+        }
         if LATER.contains(&key.name) {
             return Err(errors::later(entry.span, key));
         }
@@ -120,6 +118,7 @@ impl Args {
             "selector" => self.selector = Selector::parse(input, errors),
             "cluster" => self.cluster = Some(entry.span),
             "namespaced" => self.namespaced = Some(entry.span),
+            "metadata_only" => return Err(errors::metadata_of_primary(entry.span)),
             "config" => self.config = Config::parse(input, errors),
             "backoff" => self.backoff = Backoff::parse(input, errors),
             "cleanup" => self.cleanup = Some(value::path(input, entry)?),

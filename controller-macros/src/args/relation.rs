@@ -1,6 +1,8 @@
 //! Relations: `owns(T, …)`, `watches(T, map(…))`, `references(T, …)`, and what of a kind is watched.
 
-use syn::{Expr, Ident, LitStr, Token, Type, parse::ParseStream};
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{Expr, Ident, LitStr, Token, Type, parse::ParseStream, token::Paren};
 
 use super::{
     Predicate,
@@ -12,6 +14,8 @@ use crate::errors::{self, Errors};
 /// A related kind.
 pub(crate) struct Relation {
     pub(crate) kind: RelationKind,
+    /// Where the item begins.
+    pub(crate) span: Span,
     pub(crate) target: Type,
     pub(crate) selector: Selector,
     pub(crate) metadata_only: bool,
@@ -62,23 +66,29 @@ impl Relation {
         let target = target(input, entry)?;
         let mut options = Options::default();
         options.parse(input, RELATION_KEYS, errors);
-        Ok(options.relation(RelationKind::Owns, target))
+        Ok(options.relation(RelationKind::Owns, entry.span, target))
     }
 
     pub(crate) fn watches(input: ParseStream<'_>, entry: &Entry, errors: &mut Errors) -> syn::Result<Self> {
         let target = target(input, entry)?;
+        if let Some(token) = entries::next(input)
+            && is_bare_mapper(input)
+        {
+            return Err(errors::bare_mapper(token));
+        }
         let mut options = Options::default();
+        let before = errors.len();
         options.parse(input, WATCHES_KEYS, errors);
-        let mapper = match (options.mapper.take(), options.mapper_given) {
-            (Some(mapper), _) => mapper,
-            // What is wrong with the mapper is reported already.
-            (None, true) => Mapper {
+        let mapper = match options.mapper.take() {
+            Some(mapper) => mapper,
+            None if errors.len() == before => return Err(errors::no_mapper(entry.span)),
+            // The mapper may be what is wrong.
+            None => Mapper {
                 function: Expr::PLACEHOLDER,
                 fallible: false,
             },
-            (None, false) => return Err(errors::no_mapper(entry.span)),
         };
-        Ok(options.relation(RelationKind::Watches(mapper), target))
+        Ok(options.relation(RelationKind::Watches(mapper), entry.span, target))
     }
 
     pub(crate) fn references(
@@ -96,11 +106,21 @@ impl Relation {
         }
         let mut options = Options::default();
         options.parse(input, RELATION_KEYS, errors);
-        Ok(options.relation(RelationKind::References(function), target))
+        Ok(options.relation(RelationKind::References(function), entry.span, target))
     }
 }
 
 impl Relation {
+    /// The type that is watched.
+    pub(crate) fn kind_type(&self, p: &TokenStream) -> TokenStream {
+        let target = &self.target;
+        if self.metadata_only {
+            quote!(#p::PartialObjectMeta<#target>)
+        } else {
+            quote!(#target)
+        }
+    }
+
     /// Two relations to one kind share its store if this is equal.
     pub(crate) fn selection(&self) -> impl PartialEq + use<> {
         let text = |literal: &Option<LitStr>| literal.as_ref().map(LitStr::value);
@@ -110,6 +130,16 @@ impl Relation {
             self.metadata_only,
         )
     }
+}
+
+/// A closure or a path where an option is expected.
+fn is_bare_mapper(input: ParseStream<'_>) -> bool {
+    input.peek(Token![|])
+        || (input.peek(Ident)
+            && !(input.peek2(Paren) || input.peek2(Token![=]))
+            && !WATCHES_KEYS
+                .iter()
+                .any(|key| entries::next(input).is_some_and(|token| token.to_string() == key.name)))
 }
 
 /// The kind, and the comma after it.
@@ -130,7 +160,6 @@ struct Options {
     metadata_only: bool,
     predicates: Vec<Predicate>,
     mapper: Option<Mapper>,
-    mapper_given: bool,
 }
 
 impl Options {
@@ -138,7 +167,7 @@ impl Options {
         entries::parse(input, keys, errors, &mut |entry, input, errors| {
             match entry.key.name {
                 "map" | "try_map" => {
-                    if std::mem::replace(&mut self.mapper_given, true) {
+                    if self.mapper.is_some() {
                         return Err(errors::contradicts(entry.span, "try_map", "map"));
                     }
                     let fallible = entry.key.name == "try_map";
@@ -155,7 +184,7 @@ impl Options {
         });
     }
 
-    fn relation(self, kind: RelationKind, target: Type) -> Relation {
+    fn relation(self, kind: RelationKind, span: Span, target: Type) -> Relation {
         let Self {
             selector,
             metadata_only,
@@ -164,6 +193,7 @@ impl Options {
         } = self;
         Relation {
             kind,
+            span,
             target,
             selector,
             metadata_only,

@@ -2,9 +2,9 @@
 //!
 //! Written here because thiserror's own expansion names `::thiserror`, which a user need not depend on.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
-use syn::{Attribute, Fields};
+use syn::{Attribute, Fields, Type, TypePath};
 
 use crate::args::{ErrorEnum, Message, Millis, Retry, Variant};
 
@@ -58,8 +58,8 @@ fn derives_debug(attributes: &[Attribute]) -> bool {
 
 fn mentions_debug(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
-        proc_macro2::TokenTree::Ident(ident) => ident == "Debug",
-        proc_macro2::TokenTree::Group(group) => mentions_debug(group.stream()),
+        TokenTree::Ident(ident) => ident == "Debug",
+        TokenTree::Group(group) => mentions_debug(group.stream()),
         _ => false,
     })
 }
@@ -82,7 +82,7 @@ fn display(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
         #[allow(deprecated, clippy::all, clippy::pedantic)]
         impl #p::Display for #name {
             fn fmt(&self, __formatter: &mut #p::Formatter<'_>) -> #p::FmtResult {
-                match self { #(#arms)* }
+                match *self { #(#arms)* }
             }
         }
     }
@@ -90,31 +90,48 @@ fn display(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
 
 fn source(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
     let name = &error.name;
-    let arms = error
-        .variants
-        .iter()
-        .map(|variant| match (&variant.message, variant.source) {
-            (Message::Transparent, _) => {
-                let (pattern, field) = one(variant, 0);
-                arm(variant, &pattern, &quote!(#p::source_of(#field.as_source())))
-            }
-            (_, Some(index)) => {
-                let (pattern, field) = one(variant, index);
-                arm(variant, &pattern, &quote!(#p::source(#field.as_source())))
-            }
-            (_, None) => arm(variant, &quote!({ .. }), &quote!(#p::no_source())),
-        });
+    let arms = error.variants.iter().map(|variant| {
+        let (index, take) = match (&variant.message, variant.source) {
+            (Message::Transparent, _) => (0, quote!(source_of)),
+            (_, Some(index)) => (index, quote!(source)),
+            (_, None) => return arm(variant, &quote!({ .. }), &quote!(#p::no_source())),
+        };
+        let (pattern, field) = one(variant, index);
+        let field = cause(variant, index, &field, p);
+        arm(variant, &pattern, &quote!(#p::#take(#field)))
+    });
     quote! {
         #[automatically_derived]
         #[allow(deprecated, clippy::all, clippy::pedantic)]
         impl #p::Error for #name {
             fn source(&self) -> #p::Source<'_> {
-                #[allow(unused_imports)]
-                use #p::AsSource as _;
-                match self { #(#arms)* }
+                match *self { #(#arms)* }
             }
         }
     }
+}
+
+/// A field as an error; what is in a box is looked at itself.
+fn cause(variant: &Variant, index: usize, field: &Ident, p: &TokenStream) -> TokenStream {
+    let Some(ty) = variant.fields.iter().nth(index).map(|field| &field.ty) else {
+        return quote!(#field);
+    };
+    match ty {
+        Type::Path(path) if is_boxed(path) => quote!(&**#field),
+        _ => quote!(#p::cause::<#ty>(#field)),
+    }
+}
+
+fn is_boxed(path: &TypePath) -> bool {
+    let last = path.path.segments.last();
+    last.is_some_and(|last| {
+        last.ident == "Box"
+            && last
+                .arguments
+                .to_token_stream()
+                .into_iter()
+                .any(|token| matches!(token, TokenTree::Ident(word) if word == "dyn"))
+    })
 }
 
 fn retry(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
@@ -150,10 +167,10 @@ pub(crate) fn reconcile_error<'a>(
         #[allow(deprecated, clippy::all, clippy::pedantic)]
         impl #generics #p::ReconcileError for #name {
             fn retry(&self) -> #p::Retry {
-                match self { #(#retries)* }
+                match *self { #(#retries)* }
             }
             fn reason(&self) -> &#p::str {
-                match self { #(#reasons)* }
+                match *self { #(#reasons)* }
             }
         }
     }
@@ -204,11 +221,11 @@ fn pattern(variant: &Variant, shown: &[usize]) -> TokenStream {
     match &variant.fields {
         Fields::Named(fields) => {
             let bound = (0..fields.named.len()).filter_map(bound);
-            quote!({ #(#bound,)* .. })
+            quote!({ #(ref #bound,)* .. })
         }
         Fields::Unnamed(fields) => {
             let bound = (0..fields.unnamed.len())
-                .map(|index| bound(index).map_or_else(|| quote!(_), |name| quote!(#name)));
+                .map(|index| bound(index).map_or_else(|| quote!(_), |name| quote!(ref #name)));
             quote!((#(#bound),*))
         }
         Fields::Unit => quote!({ .. }),

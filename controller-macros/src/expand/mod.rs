@@ -10,17 +10,21 @@
 mod error_enum;
 mod wiring;
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
-use syn::{GenericParam, Generics, Path, Visibility};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{GenericParam, Generics, Visibility, spanned::Spanned};
 
 pub(crate) use error_enum::error_enum;
 
-use crate::{function::Function, model::Model};
+use crate::{
+    args::Args,
+    function::Function,
+    model::{self, Model},
+};
 
 /// The function untouched, and the controller beside it.
 pub(crate) fn controller(function: &Function, model: &Model<'_>) -> TokenStream {
-    let p = private(&model.krate);
+    let p = private(model.args, Span::call_site());
     let cfgs = function.cfgs();
     let error = model
         .args
@@ -31,7 +35,7 @@ pub(crate) fn controller(function: &Function, model: &Model<'_>) -> TokenStream 
     let handle = handle(model.type_name, Some(model.visibility), model.generics, &p);
     let reconciler = reconciler(model, &p);
     let witnesses = witnesses(model, &p);
-    let constructor = constructor(model, &p);
+    let constructor = constructor(model);
     let function = &function.tokens;
     quote! {
         #function
@@ -46,8 +50,11 @@ pub(crate) fn controller(function: &Function, model: &Model<'_>) -> TokenStream 
 }
 
 /// The path to everything that generated code may name.
-pub(crate) fn private(krate: &Path) -> TokenStream {
-    quote!(#krate::__private)
+///
+/// Where rustc may have to point at a call of ours, `span` is a token of the user's.
+pub(crate) fn private(args: &Args, span: Span) -> TokenStream {
+    let krate = model::krate(args, span);
+    quote_spanned!(span=> #krate::__private)
 }
 
 /// The type that carries `controller`. It has no values: only its name is used.
@@ -69,26 +76,23 @@ pub(crate) fn handle(
 }
 
 fn reconciler(model: &Model<'_>, p: &TokenStream) -> TokenStream {
-    let Model {
-        generics,
-        object,
-        output,
-        ..
-    } = model;
+    let Model { generics, object, .. } = model;
     let (parameters, arguments, bounds) = generics.split_for_impl();
     let markers = markers(generics);
     let context = context(model);
     let wiring = wiring::wiring(model, p);
-    quote! {
+    let declaration = quote_spanned! {model.function.span()=>
         struct __Reconciler #generics (#(#p::Marker<#markers>),*) #bounds;
+    };
+    quote! {
+        #declaration
 
         #[automatically_derived]
         #[allow(deprecated)]
         impl #parameters #p::Reconciler for __Reconciler #arguments #bounds {
             type Object = #object;
             type Context = #context;
-            type Error = <#output as #p::Outcome>::Error;
-            fn wire(__kind: #p::Kind<Self>) -> #p::Wiring<Self> { #wiring }
+            fn wire(__start: #p::Start<Self>) -> #p::Wiring<Self> { #wiring }
         }
     }
 }
@@ -96,7 +100,8 @@ fn reconciler(model: &Model<'_>, p: &TokenStream) -> TokenStream {
 /// The stores that the function may take.
 fn witnesses<'a>(model: &'a Model<'_>, p: &'a TokenStream) -> impl Iterator<Item = TokenStream> + 'a {
     let (parameters, arguments, bounds) = model.generics.split_for_impl();
-    model.stores.iter().map(move |store| {
+    model.stores.iter().map(move |relation| {
+        let store = relation.kind_type(p);
         quote! {
             #[automatically_derived]
             impl #parameters #p::Declares<#store> for __Reconciler #arguments #bounds {}
@@ -104,7 +109,8 @@ fn witnesses<'a>(model: &'a Model<'_>, p: &'a TokenStream) -> impl Iterator<Item
     })
 }
 
-fn constructor(model: &Model<'_>, p: &TokenStream) -> TokenStream {
+/// `controller`, under the tokens of the function's name: a wrong context is told there, not at the attribute.
+fn constructor(model: &Model<'_>) -> TokenStream {
     let Model {
         type_name,
         visibility,
@@ -113,26 +119,45 @@ fn constructor(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     } = model;
     let (parameters, arguments, bounds) = generics.split_for_impl();
     let turbofish = arguments.as_turbofish();
-    let body = if let Some(context) = model.context {
-        quote! {
-            #visibility fn controller<__Context, __Form: 'static>(context: __Context) -> #p::Declared
+    let span = model.function.span();
+    let p = private(model.args, span);
+    let kind = model
+        .dynamic
+        .then(|| quote_spanned!(span=> kind: #p::ApiResource,));
+    let start = start(model);
+    let body = match model.context {
+        Some(context) => quote_spanned! {span=>
+            #visibility fn controller<__Context, __Form: 'static>(#kind context: __Context) -> #p::Declared
             where
                 __Context: #p::MakeContext<#context, __Form>,
             {
-                #p::controller::<__Reconciler #turbofish, __Context, __Form>(context)
+                #p::controller::<__Reconciler #turbofish, __Context, __Form>(#start, context)
             }
-        }
-    } else {
-        quote! {
-            #visibility fn controller() -> #p::Declared {
-                #p::controller::<__Reconciler #turbofish, (), _>(())
+        },
+        None => quote_spanned! {span=>
+            #visibility fn controller(#kind) -> #p::Declared {
+                #p::controller::<__Reconciler #turbofish, (), _>(#start, ())
             }
-        }
+        },
     };
     quote! {
         #[automatically_derived]
-        #[allow(private_bounds, unreachable_pub)]
-        impl #parameters #type_name #arguments #bounds { #body }
+        #[allow(private_bounds, unreachable_pub, clippy::needless_pass_by_value, clippy::must_use_candidate)]
+        impl #parameters #type_name #arguments #bounds {
+            #[doc(hidden)]
+            #body
+        }
+    }
+}
+
+/// Asks the kind what it is, under its own tokens: a type that is none is told once.
+fn start(model: &Model<'_>) -> TokenStream {
+    let span = model.object.span();
+    let p = private(model.args, span);
+    if model.dynamic {
+        quote_spanned!(span=> #p::Start::of(kind))
+    } else {
+        quote_spanned!(span=> #p::Start::new())
     }
 }
 

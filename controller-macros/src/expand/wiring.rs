@@ -1,8 +1,10 @@
 //! The body of `wire`: the declaration as calls, in the order of the attribute.
+//!
+//! A call has the tokens of its item's key, so that what rustc says of it points there.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{GenericParam, spanned::Spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Expr, GenericParam, spanned::Spanned};
 
 use crate::{
     args::{Millis, Predicate, Relation, RelationKind, Selector},
@@ -12,17 +14,24 @@ use crate::{
 pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let args = model.args;
     let name = args.name.iter();
-    let relations = args.relations.iter().map(|relation| self::relation(relation, p));
-    let predicates = predicates(&args.predicates, p);
+    let relations = args
+        .relations
+        .iter()
+        .map(|relation| self::relation(relation, model, p));
+    let predicates = predicates(&args.predicates, model.object, p);
+    let selection = selection(&args.selector);
     let config = config(model);
+    let cluster = args.cluster.map(|_| quote!(.scope(#p::Scope::Cluster)));
     let rules = args.rules.iter().map(|rule| {
         let (group, resource, verbs) = (&rule.group, &rule.resource, &rule.verbs);
         quote!(.rule(#group, #resource, &[#(#verbs),*]))
     });
     let function = function(model, p);
     quote! {
-        #p::Wiring::new(__kind, #function)
+        #p::Wiring::new(__start, #function)
             #(.name(#name))*
+            #selection
+            #cluster
             #(#relations)*
             .predicates(#predicates)
             #config
@@ -30,24 +39,37 @@ pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     }
 }
 
-fn relation(relation: &Relation, p: &TokenStream) -> TokenStream {
-    let target = &relation.target;
+fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStream {
+    let target = relation.kind_type(p);
     let selection = selection(&relation.selector);
-    let predicates = predicates(&relation.predicates, p);
+    let predicates = predicates(&relation.predicates, &target, p);
     let options = quote!(#p::Options::new() #selection .predicates(#predicates));
+    let method = |name| Ident::new(name, relation.span);
     match &relation.kind {
-        RelationKind::Owns => quote!(.owns::<#target>(#options)),
-        RelationKind::Watches(mapper) => {
-            let function = &mapper.function;
-            let method = if mapper.fallible {
-                quote!(try_watches)
-            } else {
-                quote!(watches)
-            };
-            quote!(.#method::<#target, _>(#options, #function))
+        RelationKind::Owns => {
+            let owns = method("owns");
+            quote!(.#owns::<#target>(#options))
         }
-        RelationKind::References(function) => quote!(.references::<#target, _>(#options, #function)),
+        RelationKind::Watches(mapper) => {
+            let (watches, function) = (method("watches"), &mapper.function);
+            let map = if mapper.fallible { "try_map" } else { "map" };
+            let via = called(model, "Mapper", map, &target, function);
+            quote!(.#watches::<#target>(#options, #via))
+        }
+        RelationKind::References(function) => {
+            let references = method("references");
+            let via = called(model, "Field", "new", &target, function);
+            quote!(.#references::<#target>(#options, #via))
+        }
     }
+}
+
+/// A function of the user's, handed to the runtime under its own tokens.
+fn called(model: &Model<'_>, ty: &str, method: &str, target: &TokenStream, function: &Expr) -> TokenStream {
+    let span = function.span();
+    let p = super::private(model.args, span);
+    let (ty, method, object) = (Ident::new(ty, span), Ident::new(method, span), model.object);
+    quote_spanned!(span=> #p::#ty::<#target, #object>::#method(#function))
 }
 
 fn selection(selector: &Selector) -> TokenStream {
@@ -57,22 +79,22 @@ fn selection(selector: &Selector) -> TokenStream {
 }
 
 /// A list of predicates with their texts.
-fn predicates(list: &[Predicate], p: &TokenStream) -> TokenStream {
+fn predicates(list: &[Predicate], ty: &impl ToTokens, p: &TokenStream) -> TokenStream {
     let named = list.iter().map(|predicate| {
         let text = predicate.text();
-        let value = self::predicate(predicate, p);
+        let value = self::predicate(predicate, &ty.to_token_stream(), p);
         quote!((#text, #value))
     });
     quote!([#(#named),*])
 }
 
-fn predicate(predicate: &Predicate, p: &TokenStream) -> TokenStream {
+fn predicate(predicate: &Predicate, ty: &TokenStream, p: &TokenStream) -> TokenStream {
     let list = |list: &[Predicate]| -> Vec<TokenStream> {
-        list.iter().map(|inner| self::predicate(inner, p)).collect()
+        list.iter().map(|inner| self::predicate(inner, ty, p)).collect()
     };
     match predicate {
         Predicate::Word(word) => quote!(#p::predicate::#word()),
-        Predicate::Function(path) => quote_spanned!(path.span()=> #p::Predicate::new(#path)),
+        Predicate::Function(path) => quote_spanned!(path.span()=> #p::Predicate::<#ty>::new(#path)),
         Predicate::All(inner) => {
             let inner = list(inner);
             quote!(#p::Predicate::all([#(#inner),*]))
@@ -82,7 +104,7 @@ fn predicate(predicate: &Predicate, p: &TokenStream) -> TokenStream {
             quote!(#p::Predicate::any([#(#inner),*]))
         }
         Predicate::Not(inner) => {
-            let inner = self::predicate(inner, p);
+            let inner = self::predicate(inner, ty, p);
             quote!(#p::Predicate::not(#inner))
         }
     }
@@ -90,29 +112,31 @@ fn predicate(predicate: &Predicate, p: &TokenStream) -> TokenStream {
 
 fn config(model: &Model<'_>) -> TokenStream {
     let (config, backoff) = (&model.args.config, &model.args.backoff);
-    let millis = |name: &str, value: Option<Millis>| {
-        let method = format_ident!("{name}");
-        value.map(|Millis { value, .. }| quote!(.#method(#value)))
-    };
-    let number = |name: &str, value: Option<f64>| {
-        let method = format_ident!("{name}");
-        value.map(|value| quote!(.#method(#value)))
-    };
-    let concurrency = config.concurrency.map(|value| quote!(.concurrency(#value)));
     let items = [
-        millis("debounce", config.debounce),
-        concurrency,
-        millis("timeout", config.timeout),
-        millis("resync", config.resync),
-        millis("backoff_initial", backoff.initial),
-        millis("backoff_max", backoff.max),
-        number("backoff_factor", backoff.factor),
-        number("backoff_jitter", backoff.jitter),
+        call("debounce", config.debounce),
+        call("concurrency", config.concurrency),
+        call("timeout", config.timeout),
+        call("resync", config.resync),
+        call("backoff_initial", backoff.initial),
+        call("backoff_max", backoff.max),
+        call("backoff_factor", backoff.factor),
+        call("backoff_jitter", backoff.jitter),
     ];
     items.into_iter().flatten().collect()
 }
 
-/// The call of the user's function, with one witness per extractor.
+fn call(name: &str, value: Option<impl ToTokens>) -> Option<TokenStream> {
+    let method = format_ident!("{name}");
+    value.map(|value| quote!(.#method(#value)))
+}
+
+impl ToTokens for Millis {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.value.to_tokens(tokens);
+    }
+}
+
+/// The extractors as witnesses, and the call of the user's function.
 fn function(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let inputs = model.extractors.iter().map(|ty| quote!(.input::<#ty>()));
     let names: Vec<Ident> = (0..model.extractors.len())
@@ -121,10 +145,10 @@ fn function(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let pattern = names
         .iter()
         .fold(quote!(()), |inner, name| quote!((#inner, #name)));
-    let name = model.function;
+    let (name, output) = (model.function, model.output);
     let turbofish = turbofish(model);
     let call = quote_spanned!(name.span()=> #name #turbofish (__object #(, #names)*));
-    quote!(#p::Inputs::new() #(#inputs)*, |__object, #pattern| #p::boxed::<Self>(#call))
+    quote!(#p::Inputs::new() #(#inputs)*, |__object, #pattern| #p::boxed::<#output>(#call))
 }
 
 fn turbofish(model: &Model<'_>) -> TokenStream {

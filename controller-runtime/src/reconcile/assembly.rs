@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 
 use super::{
-    Attempt, ReconcileError, Reconciler, Retry, Run, Wiring,
+    Attempt, Failed, Reconciler, Retry, Run, Wiring,
     run::{Shared, Stores},
 };
 use crate::{
@@ -101,13 +101,14 @@ pub(super) async fn run<R: Reconciler>(
     environment: Environment,
 ) -> Result<(), BoxError> {
     let Wiring {
-        kind,
+        start,
         declaration,
         predicates,
         relations,
         function,
     } = wiring;
-    let informer = environment.informer::<R::Object>(&declaration.primary, &kind, Pruning::ManagedFields);
+    let informer =
+        environment.informer::<R::Object>(&declaration.primary, start.kind(), Pruning::ManagedFields);
     let primaries = informer.store();
     let mut assembly = Assembly::<R> {
         environment: &environment,
@@ -153,7 +154,7 @@ pub(super) async fn run<R: Reconciler>(
                 reconciling.await
             }
         },
-        |_run, error: &R::Error| match error.retry() {
+        |_run, error: &Failed| match error.get().retry() {
             Retry::Backoff => Action::retry(),
             Retry::After(wait) => Action::retry_after(wait),
             Retry::Never => Action::give_up(),
@@ -209,9 +210,9 @@ impl<K: Object> Drop for EchoWatch<K> {
 }
 
 /// Logs what happens until the end.
-async fn tell<K: Object, E: ReconcileError>(
+async fn tell<K: Object>(
     controller: &str,
-    results: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E>>>,
+    results: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<Failed>>>,
 ) -> Result<(), BoxError> {
     let mut results = std::pin::pin!(results);
     while let Some(result) = results.next().await {

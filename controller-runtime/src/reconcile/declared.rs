@@ -3,9 +3,8 @@
 use std::{fmt, marker::PhantomData};
 
 use futures::future::{BoxFuture, FutureExt};
-use kube::Resource;
 
-use super::{Kind, MakeContext, Reconciler, Wiring, assembly};
+use super::{MakeContext, Reconciler, Start, Wiring, assembly};
 use crate::declare::{BoxError, Declaration, Environment, Runnable};
 
 /// A controller made by `#[controller]`: give it to `Operator::controller`.
@@ -36,14 +35,14 @@ impl fmt::Debug for Declared {
 }
 
 /// Joins a reconciler and its context. Both were asked for their bounds where they were written.
-pub fn controller<R, M, Form>(context: M) -> Declared
+pub fn controller<R, M, Form>(start: Start<R>, context: M) -> Declared
 where
-    R: Reconciler<Object: Resource<DynamicType: Default>>,
+    R: Reconciler,
     M: MakeContext<R::Context, Form>,
     Form: 'static,
 {
     Declared(Box::new(Wired {
-        wiring: R::wire(Kind::<R>::default()),
+        wiring: R::wire(start),
         context,
         form: PhantomData::<fn() -> Form>,
     }))

@@ -1,6 +1,6 @@
 //! How the errors of a reconciler are tried again.
 
-use std::{convert::Infallible, error::Error, time::Duration};
+use std::{convert::Infallible, error::Error, fmt, time::Duration};
 
 /// What follows a failed reconcile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,3 +53,41 @@ impl ReconcileError for kube::Error {
 }
 
 impl ReconcileError for Infallible {}
+
+/// A field as an error.
+#[doc(hidden)]
+pub fn cause<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
+    error
+}
+
+/// A failed reconcile, whatever the type of its error.
+pub struct Failed(Box<dyn ReconcileError>);
+
+impl Failed {
+    pub(crate) fn new(error: impl ReconcileError) -> Self {
+        Self(Box::new(error))
+    }
+
+    /// The error.
+    pub fn get(&self) -> &dyn ReconcileError {
+        &*self.0
+    }
+}
+
+impl fmt::Debug for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Error for Failed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}

@@ -14,11 +14,13 @@ mod extract;
 mod options;
 mod relation;
 mod run;
+mod start;
 #[cfg(test)]
 mod tests;
+mod via;
 mod wiring;
 
-use crate::{Action, object::Object};
+use crate::Action;
 
 pub use attempt::Attempt;
 pub use context::MakeContext;
@@ -27,11 +29,15 @@ pub use context::form;
 pub use declared::Declared;
 #[doc(hidden)]
 pub use declared::controller;
-pub use error::{ReconcileError, Retry};
+#[doc(hidden)]
+pub use error::cause;
+pub use error::{Failed, ReconcileError, Retry};
 pub use extract::{Declares, FromReconcile, Inputs};
 pub use options::Options;
-pub use relation::Related;
+pub use relation::{Reconciled, Related};
 pub use run::Run;
+pub use start::Start;
+pub use via::{Field, Mapper};
 pub use wiring::{Reconciling, Wiring};
 
 /// A controller's types, and how it is wired. `#[controller]` makes one of a function.
@@ -41,30 +47,33 @@ pub use wiring::{Reconciling, Wiring};
 )]
 pub trait Reconciler: Sized + Send + Sync + 'static {
     /// The kind that is reconciled.
-    type Object: Object;
+    type Object: Reconciled;
     /// What all reconciles share; `()` if they share nothing.
     type Context: Send + Sync + 'static;
-    /// Why a reconcile can fail.
-    type Error: ReconcileError;
 
     /// What it watches, and the function itself.
-    fn wire(kind: Kind<Self>) -> Wiring<Self>;
+    fn wire(start: Start<Self>) -> Wiring<Self>;
 }
 
-/// What is known of a controller's kind only at run time; `()` for most.
-pub type Kind<R> = <<R as Reconciler>::Object as kube::Resource>::DynamicType;
-
-/// The result of a reconcile function: `Result<Action, Error>`.
+/// The result of a reconcile function: `Result<Action, Error>`, where the error says how it is tried again.
 #[diagnostic::on_unimplemented(
     message = "a reconcile function returns `Result<Action, Error>`, not `{Self}`",
     label = "expected `Result<Action, Error>`",
     note = "the action says when to run next: `Ok(Action::await_change())`"
 )]
-pub trait Outcome {
-    /// Why it can fail.
-    type Error;
+pub trait Outcome: Send + 'static {
+    /// The same result, with the error's type forgotten.
+    fn forget(self) -> Result<Action, Failed>;
 }
 
-impl<E> Outcome for Result<Action, E> {
-    type Error = E;
+impl<E: ReconcileError> Outcome for Result<Action, E> {
+    fn forget(self) -> Result<Action, Failed> {
+        self.map_err(Failed::new)
+    }
+}
+
+/// A running reconcile, boxed where its bounds are asked for.
+#[doc(hidden)]
+pub fn boxed<O: Outcome>(future: impl Future<Output = O> + Send + 'static) -> Reconciling {
+    Box::pin(async move { future.await.forget() })
 }

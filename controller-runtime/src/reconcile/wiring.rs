@@ -6,38 +6,38 @@ use futures::future::BoxFuture;
 use kube::Resource;
 
 use super::{
-    Inputs, Kind, Options, Reconciler, Related, Run,
-    relation::{Connect, Mapped, Owned, Relation, Via},
+    Failed, Field, Inputs, Mapper, Options, Reconciler, Related, Run, Start,
+    relation::{Connect, Relation},
+    via::{Owned, Via},
 };
 use crate::{
     Action,
-    declare::{Declaration, RelationDeclaration, RelationKind, Rule, Watched},
-    object::ObjectRef,
+    declare::{Declaration, RelationDeclaration, RelationKind, Rule, Scope, Watched},
     trigger::Predicate,
 };
 
 /// A running reconcile.
-pub type Reconciling<R> = BoxFuture<'static, Result<Action, <R as Reconciler>::Error>>;
+pub type Reconciling = BoxFuture<'static, Result<Action, Failed>>;
 
 /// How a reconciler is wired. `#[controller]` writes the calls; each stands for one item of the attribute.
 pub struct Wiring<R: Reconciler> {
-    pub(super) kind: Kind<R>,
+    pub(super) start: Start<R>,
     pub(super) declaration: Declaration,
     pub(super) predicates: Vec<Predicate<R::Object>>,
     pub(super) relations: Vec<Box<dyn Connect<R>>>,
     pub(super) function: Function<R>,
 }
 
-pub(super) type Function<R> = Box<dyn Fn(&Run<R>) -> Reconciling<R> + Send + Sync>;
+pub(super) type Function<R> = Box<dyn Fn(&Run<R>) -> Reconciling + Send + Sync>;
 
 impl<R: Reconciler> Wiring<R> {
     /// A controller that watches its objects and nothing else.
     pub fn new<V: 'static>(
-        kind: Kind<R>,
+        start: Start<R>,
         inputs: Inputs<R, V>,
-        function: impl Fn(Arc<R::Object>, V) -> Reconciling<R> + Send + Sync + 'static,
+        function: impl Fn(Arc<R::Object>, V) -> Reconciling + Send + Sync + 'static,
     ) -> Self {
-        let mut primary = Watched::new::<R::Object>(&kind);
+        let mut primary = Watched::new::<R::Object>(start.kind());
         primary.metadata_only = <R::Object as Resource>::metadata_api();
         let name = format!("{}-controller", primary.resource.kind.to_lowercase());
         let mut declaration = Declaration::new(name, primary);
@@ -46,7 +46,7 @@ impl<R: Reconciler> Wiring<R> {
         }
         let extract = inputs.extract;
         Self {
-            kind,
+            start,
             declaration,
             predicates: Vec::new(),
             relations: Vec::new(),
@@ -82,12 +82,36 @@ impl<R: Reconciler> Wiring<R> {
 
     /// `watches(T, map(…), …)`
     #[must_use]
-    pub fn watches<T, I>(self, options: Options<T>, map: impl Fn(&T) -> I + Send + Sync + 'static) -> Self
-    where
-        T: Related,
-        I: IntoIterator<Item = ObjectRef<R::Object>> + 'static,
-    {
-        self.relation(RelationKind::Watches, options, Mapped(map))
+    pub fn watches<T: Related>(self, options: Options<T>, mapper: Mapper<T, R::Object>) -> Self {
+        self.relation(RelationKind::Watches, options, mapper)
+    }
+
+    /// `references(T, …)`
+    #[must_use]
+    pub fn references<T: Related>(self, options: Options<T>, field: Field<T, R::Object>) -> Self {
+        let index = field.index(self.start.kind().clone());
+        self.relation(RelationKind::References, options, index)
+    }
+
+    /// `selector(labels = "…")`
+    #[must_use]
+    pub fn labels(mut self, selector: &str) -> Self {
+        self.declaration.primary.labels = Some(selector.to_owned());
+        self
+    }
+
+    /// `selector(fields = "…")`
+    #[must_use]
+    pub fn fields(mut self, selector: &str) -> Self {
+        self.declaration.primary.fields = Some(selector.to_owned());
+        self
+    }
+
+    /// `cluster` or `namespaced`
+    #[must_use]
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.declaration.primary.scope = scope;
+        self
     }
 
     /// `rbac("group/resource": verbs)`
@@ -105,7 +129,7 @@ impl<R: Reconciler> Wiring<R> {
         mut self,
         kind: RelationKind,
         options: Options<T>,
-        via: impl Via<R, T> + 'static,
+        via: impl Via<T, R::Object>,
     ) -> Self {
         let mut target = Watched::new::<T>(&T::DynamicType::default());
         target.metadata_only = T::metadata_api();

@@ -1,0 +1,21 @@
+//! A function that makes the context, but is not async.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+pub struct App;
+
+fn connect(_: &kube::Client) -> Result<App, kube::Error> {
+    Ok(App)
+}
+
+#[controller]
+async fn reconcile(_object: Arc<ConfigMap>, _ctx: Arc<App>) -> Result<Action, kube::Error> {
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller(connect);
+}

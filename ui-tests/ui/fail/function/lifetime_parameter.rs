@@ -1,0 +1,15 @@
+//! A lifetime parameter: a reconcile borrows from nobody.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller]
+async fn reconcile<'a>(_object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

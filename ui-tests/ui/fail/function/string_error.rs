@@ -1,0 +1,15 @@
+//! An error that is no error.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller]
+async fn reconcile(_object: Arc<ConfigMap>) -> Result<Action, String> {
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

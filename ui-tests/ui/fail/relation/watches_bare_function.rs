@@ -1,0 +1,21 @@
+//! A mapper without `map`.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller, object::ObjectRef};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+fn mapper(_: &Secret) -> Option<ObjectRef<ConfigMap>> {
+    None
+}
+
+#[controller(watches(Secret, mapper))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+    let _ = mapper;
+}

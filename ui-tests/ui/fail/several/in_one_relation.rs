@@ -1,0 +1,17 @@
+//! Three mistakes in one item.
+// mistakes: 3
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+#[controller(watches(Secret, map("a"), labels = "", colour = 1))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

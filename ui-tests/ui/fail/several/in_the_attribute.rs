@@ -1,0 +1,21 @@
+//! Three mistakes in the attribute.
+// mistakes: 3
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller(
+    name = "Documents",
+    own(std::string::String),
+    config(debounce = 5, timeout = "1s"),
+)]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}
