@@ -7,5 +7,11 @@ pub use std::{sync::Arc, time::Duration};
 pub use kube::{Api, Client, CustomResource, Resource, ResourceExt};
 
 pub use crate::{
-    Action, Backoff, Config, Controller, Operator, backoff, object::ObjectRef, store::Store, watch::Informer,
+    Action, Backoff, Config, Controller, Operator, backoff,
+    object::ObjectRef,
+    reconcile::{Attempt, Children, FromReconcile, ReconcileError, Recorder},
+    store::Store,
+    watch::Informer,
 };
+#[cfg(feature = "macros")]
+pub use controller_macros::controller;

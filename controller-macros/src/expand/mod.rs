@@ -125,20 +125,21 @@ fn constructor(model: &Model<'_>) -> TokenStream {
         .dynamic
         .then(|| quote_spanned!(span=> kind: #p::ApiResource,));
     let start = start(model);
-    let body = match model.context {
-        Some(context) => quote_spanned! {span=>
+    let body = if let Some(context) = model.context {
+        quote_spanned! {span=>
             #visibility fn controller<__Context, __Form: 'static>(#kind context: __Context) -> #p::Declared
             where
                 __Context: #p::MakeContext<#context, __Form>,
             {
                 #p::controller::<__Reconciler #turbofish, __Context, __Form>(#start, context)
             }
-        },
-        None => quote_spanned! {span=>
+        }
+    } else {
+        quote_spanned! {span=>
             #visibility fn controller(#kind) -> #p::Declared {
                 #p::controller::<__Reconciler #turbofish, (), _>(#start, ())
             }
-        },
+        }
     };
     quote! {
         #[automatically_derived]

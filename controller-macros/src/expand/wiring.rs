@@ -147,8 +147,10 @@ fn function(model: &Model<'_>, p: &TokenStream) -> TokenStream {
         .fold(quote!(()), |inner, name| quote!((#inner, #name)));
     let (name, output) = (model.function, model.output);
     let turbofish = turbofish(model);
-    let call = quote_spanned!(name.span()=> #name #turbofish (__object #(, #names)*));
-    quote!(#p::Inputs::new() #(#inputs)*, |__object, #pattern| #p::boxed::<#output>(#call))
+    let span = name.span();
+    let at = super::private(model.args, span);
+    let call = quote_spanned!(span=> #at::boxed::<#output>(#name #turbofish (__object #(, #names)*)));
+    quote!(#p::Inputs::new() #(#inputs)*, |__object, #pattern| #call)
 }
 
 fn turbofish(model: &Model<'_>) -> TokenStream {

@@ -61,6 +61,12 @@ impl<K: Object> OwnWrites<K> {
         }
     }
 
+    /// The server answered a write of `key` with this version of the object of this uid.
+    pub(crate) fn wrote_version(&self, key: &ObjectRef<K>, uid: &str, version: &str) {
+        let version = Version::At(uid.to_owned(), version.to_owned());
+        self.lock().wrote(key.clone(), version, clock::now());
+    }
+
     /// The server answered that the object of this uid, which `key` deleted, is gone.
     pub(crate) fn deleted(&self, key: &ObjectRef<K>, uid: &str) {
         self.lock()

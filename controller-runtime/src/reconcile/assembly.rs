@@ -7,12 +7,16 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 
 use super::{
-    Attempt, Failed, Reconciler, Retry, Run, Wiring,
+    Attempt, Failed, Reconciler, Related, Retry, Run, Wiring,
+    children::Family,
+    recorder::recorder,
     run::{Shared, Stores},
 };
 use crate::{
     Action, Config, Controller, Error,
-    declare::{BackoffDeclaration, BoxError, ConfigDeclaration, Declaration, Environment, Watched},
+    declare::{
+        BackoffDeclaration, BoxError, ConfigDeclaration, Declaration, Environment, RelationKind, Watched,
+    },
     echo::OwnWrites,
     object::{Object, ObjectRef},
     runner::{self, Inlet, guard},
@@ -27,10 +31,12 @@ pub(super) type PrimaryHook<K> = Box<dyn FnMut(&Delta<K>) + Send>;
 /// A controller while its relations are being connected.
 pub(super) struct Assembly<'a, R: Reconciler> {
     environment: &'a Environment,
+    declaration: &'a Declaration,
     controller: Controller<R::Object>,
     primaries: Store<R::Object>,
     own_writes: OwnWrites<R::Object>,
     stores: Stores,
+    family: Family,
     hooks: Vec<PrimaryHook<R::Object>>,
 }
 
@@ -40,12 +46,39 @@ impl<R: Reconciler> Assembly<'_, R> {
     }
 
     /// The informer of a related kind; its store is what the function reads.
-    pub(super) fn informer<T: Object<DynamicType: Default>>(&mut self, target: &Watched) -> Informer<T> {
-        let informer =
-            self.environment
-                .informer::<T>(target, &T::DynamicType::default(), Pruning::ManagedFields);
-        self.stores.insert(informer.store());
+    ///
+    /// Of an owned kind, what this controller applied is kept with the object, and own writes are read at once.
+    pub(super) fn informer<T: Related>(&mut self, target: &Watched) -> Informer<T> {
+        let owned = self.declaration.relations.iter().any(|relation| {
+            relation.kind == RelationKind::Owns && relation.target.resource == target.resource
+        });
+        let pruning = if owned {
+            Pruning::OtherManagers(self.declaration.name.clone())
+        } else {
+            Pruning::ManagedFields
+        };
+        let informer = self
+            .environment
+            .informer::<T>(target, &T::DynamicType::default(), pruning);
+        if self.family.get::<T>().is_none() {
+            let store = if owned {
+                self.family.add(&informer.store())
+            } else {
+                informer.store()
+            };
+            self.stores.insert(store);
+        }
         informer
+    }
+
+    /// Forgets what was remembered of a child that is gone.
+    pub(super) fn forget_gone<T: Related>(&self) -> impl Fn(&Delta<T>) + Send + Sync + 'static + use<R, T> {
+        let kin = self.family.get::<T>();
+        move |delta| {
+            if let (Some(kin), None) = (&kin, &delta.new) {
+                kin.forget(delta.key.namespace.as_deref(), &delta.key.name);
+            }
+        }
     }
 
     /// Lets `map` hear the changes of a related kind that pass `predicates`.
@@ -112,10 +145,12 @@ pub(super) async fn run<R: Reconciler>(
     let primaries = informer.store();
     let mut assembly = Assembly::<R> {
         environment: &environment,
+        declaration: &declaration,
         controller: empty(&primaries),
         primaries: primaries.clone(),
         own_writes: OwnWrites::new(),
         stores: Stores::default(),
+        family: Family::default(),
         hooks: Vec::new(),
     };
     for relation in relations {
@@ -125,6 +160,7 @@ pub(super) async fn run<R: Reconciler>(
         controller,
         own_writes,
         stores,
+        family,
         hooks,
         ..
     } = assembly;
@@ -138,7 +174,12 @@ pub(super) async fn run<R: Reconciler>(
     let shared = Arc::new(Shared::<R> {
         client: environment.client.clone(),
         context,
+        kind: start.kind().clone(),
+        manager: declaration.name.clone(),
         stores,
+        family: Arc::new(family),
+        recorder: recorder(environment.client.clone(), &declaration.name),
+        own_writes: own_writes.clone(),
     });
     let results = controller.run_with(
         move |run: runner::Run<R::Object>| {

@@ -7,11 +7,13 @@
 
 mod assembly;
 mod attempt;
+mod children;
 mod context;
 mod declared;
 mod error;
 mod extract;
 mod options;
+mod recorder;
 mod relation;
 mod run;
 mod start;
@@ -23,6 +25,7 @@ mod wiring;
 use crate::Action;
 
 pub use attempt::Attempt;
+pub use children::{Child, Children, Refusal};
 pub use context::MakeContext;
 #[doc(hidden)]
 pub use context::form;
@@ -34,6 +37,7 @@ pub use error::cause;
 pub use error::{Failed, ReconcileError, Retry};
 pub use extract::{Declares, FromReconcile, Inputs};
 pub use options::Options;
+pub use recorder::Recorder;
 pub use relation::{Reconciled, Related};
 pub use run::Run;
 pub use start::Start;

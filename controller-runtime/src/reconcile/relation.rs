@@ -45,8 +45,10 @@ impl<R: Reconciler, T: Related, V: Via<T, R::Object>> Connect<R> for Relation<T,
         } = *self;
         let informer = assembly.informer::<T>(&target);
         via.follow(assembly);
+        let forget_gone = assembly.forget_gone::<T>();
         let primaries = assembly.primaries().clone();
         assembly.related(&informer, predicates, move |delta| {
+            forget_gone(delta);
             via.requests(delta, &primaries)
         });
     }

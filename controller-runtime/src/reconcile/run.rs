@@ -7,10 +7,17 @@ use std::{
     sync::Arc,
 };
 
-use kube::{Client, Resource};
+use kube::{Client, Resource, api::ObjectMeta, runtime::events};
 
-use super::{Attempt, Reconciler};
-use crate::{object::Object, store::Store};
+use super::{
+    Attempt, Reconciler,
+    children::{Confirms, Family},
+};
+use crate::{
+    echo::OwnWrites,
+    object::{Object, ObjectRef},
+    store::{Store, key_of},
+};
 
 /// One run of a reconciler, as its extractors see it.
 pub struct Run<R: Reconciler> {
@@ -23,7 +30,31 @@ pub struct Run<R: Reconciler> {
 pub(super) struct Shared<R: Reconciler> {
     pub(super) client: Client,
     pub(super) context: Arc<R::Context>,
+    pub(super) kind: <R::Object as Resource>::DynamicType,
+    /// The controller's name: its field manager.
+    pub(super) manager: String,
     pub(super) stores: Stores,
+    pub(super) family: Arc<Family>,
+    pub(super) recorder: events::Recorder,
+    pub(super) own_writes: OwnWrites<R::Object>,
+}
+
+/// The record of one key's own writes.
+struct OwnKey<K: Object> {
+    own_writes: OwnWrites<K>,
+    key: ObjectRef<K>,
+}
+
+impl<K: Object> Confirms for OwnKey<K> {
+    fn wrote(&self, meta: &ObjectMeta) {
+        if let (Some(uid), Some(version)) = (&meta.uid, &meta.resource_version) {
+            self.own_writes.wrote_version(&self.key, uid, version);
+        }
+    }
+
+    fn deleted(&self, uid: &str) {
+        self.own_writes.deleted(&self.key, uid);
+    }
 }
 
 impl<R: Reconciler> Run<R> {
@@ -40,6 +71,31 @@ impl<R: Reconciler> Run<R> {
     /// The client of the operator.
     pub fn client(&self) -> &Client {
         &self.shared.client
+    }
+
+    /// What is known of the kind only at run time.
+    pub(super) fn kind(&self) -> &<R::Object as Resource>::DynamicType {
+        &self.shared.kind
+    }
+
+    pub(super) fn manager(&self) -> &str {
+        &self.shared.manager
+    }
+
+    pub(super) fn family(&self) -> Arc<Family> {
+        Arc::clone(&self.shared.family)
+    }
+
+    pub(super) fn recorder(&self) -> events::Recorder {
+        self.shared.recorder.clone()
+    }
+
+    /// Who hears of the answers to this run's writes.
+    pub(super) fn confirms(&self) -> Arc<dyn Confirms> {
+        Arc::new(OwnKey {
+            own_writes: self.shared.own_writes.clone(),
+            key: key_of(&*self.object, &self.shared.kind),
+        })
     }
 
     /// How often this object has failed in a row.

@@ -33,8 +33,10 @@ impl<T: Object, K: Object> Via<T, K> for Owned {
 
 /// `map(…)`: a function of the user's from a related object to primaries.
 pub struct Mapper<T, K: Object> {
-    map: Box<dyn Fn(&T) -> Vec<ObjectRef<K>> + Send + Sync>,
+    map: Map<T, K>,
 }
+
+type Map<T, K> = Box<dyn Fn(&T) -> Vec<ObjectRef<K>> + Send + Sync>;
 
 impl<T: Object, K: Object> Mapper<T, K> {
     /// Takes what it gives as a list; `Option`, `Vec` and every other iterator will do.

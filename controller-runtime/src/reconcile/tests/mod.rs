@@ -2,4 +2,5 @@
 
 mod world;
 
+mod children;
 mod wiring;

@@ -6,18 +6,22 @@ use std::{
 };
 
 use controller_apiserver::Server;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, Namespace, Secret, ServiceAccount},
+    events::v1::Event,
+};
 use kube::{
-    Api, Client, Resource,
-    api::{ObjectMeta, PostParams},
+    Api, Client, Resource, ResourceExt,
+    api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams},
     core::NamespaceResourceScope,
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::{
     declare::{BoxError, Environment, Runnable},
-    runner::{Event, Gauge, Observer},
+    runner::{self, Gauge, Observer},
 };
 
 /// What a test writes down while its controller runs.
@@ -40,7 +44,7 @@ impl Notes {
 struct Ear(Mutex<Option<Gauge>>);
 
 impl Observer for Ear {
-    fn observe(&self, _controller: &str, _event: &Event<'_>) {}
+    fn observe(&self, _controller: &str, _event: &runner::Event<'_>) {}
 
     fn queue(&self, _controller: &str, gauge: &Gauge) {
         *self.0.lock().unwrap() = Some(gauge.clone());
@@ -116,6 +120,42 @@ impl World {
         Api::namespaced(self.client.clone(), "docs")
     }
 
+    /// Sets a label and waits until all is quiet.
+    pub(super) async fn label<K>(&self, name: &str, key: &str, value: &str)
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType: Default>
+            + Clone
+            + std::fmt::Debug
+            + DeserializeOwned,
+    {
+        let patch = json!({ "metadata": { "labels": { key: value } } });
+        let params = PatchParams::default();
+        self.api::<K>()
+            .patch(name, &params, &Patch::Merge(&patch))
+            .await
+            .unwrap();
+        self.settle().await;
+    }
+
+    /// How many writes a controller has asked for, but for Events.
+    pub(super) fn writes_of(&self, controller: &str) -> usize {
+        let journal = self.server.journal();
+        let entries = journal.entries();
+        let writes = entries
+            .iter()
+            .filter(|entry| entry.user_agent == controller && entry.is_write() && entry.resource != "events");
+        writes.count()
+    }
+
+    /// The Events of this reason.
+    pub(super) async fn events(&self, reason: &str) -> Vec<Event> {
+        let all = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        all.items
+            .into_iter()
+            .filter(|event| event.reason.as_deref() == Some(reason))
+            .collect()
+    }
+
     pub(super) async fn create<K>(&self, object: &K) -> K
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType: Default>
@@ -141,6 +181,18 @@ pub(super) fn config_map(name: &str, data: &[(&str, &str)]) -> ConfigMap {
         ),
         ..ConfigMap::default()
     }
+}
+
+pub(super) fn service_account(name: &str) -> ServiceAccount {
+    ServiceAccount {
+        metadata: metadata(name),
+        ..ServiceAccount::default()
+    }
+}
+
+pub(super) fn labelled<K: ResourceExt>(mut object: K, key: &str, value: &str) -> K {
+    object.labels_mut().insert(key.to_owned(), value.to_owned());
+    object
 }
 
 pub(super) fn secret(name: &str) -> Secret {

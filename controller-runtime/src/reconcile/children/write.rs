@@ -1,0 +1,146 @@
+//! The requests that write children.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kube::{
+    Client,
+    api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, Preconditions},
+    core::{ObjectList, PartialObjectMeta, Request, Status},
+};
+use serde_json::Value;
+
+use super::{Child, Refusal};
+
+/// A child as it is to be.
+#[derive(Debug)]
+pub(super) struct Desired {
+    pub(super) kind: String,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    pub(super) value: Value,
+    pub(super) hash: u64,
+}
+
+impl Desired {
+    pub(super) fn new<T: Child>(child: &T, kind: String, name: String) -> Result<Self, Refusal> {
+        let dyntype = T::DynamicType::default();
+        let mut value = match serde_json::to_value(child) {
+            Ok(value) => value,
+            Err(error) => {
+                return Err(Refusal::Unserializable {
+                    kind,
+                    name,
+                    reason: error.to_string(),
+                });
+            }
+        };
+        value["apiVersion"] = Value::String(T::api_version(&dyntype).into_owned());
+        value["kind"] = Value::String(T::kind(&dyntype).into_owned());
+        if let Some(object) = value.as_object_mut() {
+            // Whatever the type carries: a child is desired by its spec.
+            object.remove("status");
+        }
+        let mut hasher = DefaultHasher::new();
+        value.to_string().hash(&mut hasher);
+        Ok(Self {
+            kind,
+            namespace: child.meta().namespace.clone(),
+            name,
+            hash: hasher.finish(),
+            value,
+        })
+    }
+
+    pub(super) fn key(&self) -> (String, String) {
+        (self.namespace.clone().unwrap_or_default(), self.name.clone())
+    }
+}
+
+fn requests<T: Child>(namespace: Option<&str>) -> Request {
+    Request::new(T::url_path(&T::DynamicType::default(), namespace))
+}
+
+fn built(
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<http::Request<Vec<u8>>, kube::Error> {
+    request.map_err(kube::Error::BuildRequest)
+}
+
+/// A 409 is also said of a wrong uid, or of an object that is being deleted.
+fn is_conflict_of_managers(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 409
+        && causes
+            .into_iter()
+            .any(|cause| cause.reason == "FieldManagerConflict")
+}
+
+/// Writes as one field manager.
+#[derive(Clone)]
+pub(super) struct Writer {
+    client: Client,
+    manager: String,
+}
+
+impl Writer {
+    pub(super) fn new(client: Client, manager: &str) -> Self {
+        Self {
+            client,
+            manager: manager.to_owned(),
+        }
+    }
+
+    pub(super) fn manager(&self) -> &str {
+        &self.manager
+    }
+
+    /// The object of this name, although no store has it: one that selectors hide, or one that is not ours.
+    ///
+    /// A list by name rather than a get, which would be one more right to ask for.
+    pub(super) async fn look_up<T: Child>(
+        &self,
+        desired: &Desired,
+    ) -> Result<Option<PartialObjectMeta<T>>, kube::Error> {
+        let by_name = ListParams::default().fields(&format!("metadata.name={}", desired.name));
+        let request = requests::<T>(desired.namespace.as_deref()).list_metadata(&by_name);
+        let found: ObjectList<PartialObjectMeta<T>> = self.client.request(built(request)?).await?;
+        Ok(found.items.into_iter().next())
+    }
+
+    /// Applies; where other managers own fields, takes them over and gives what was said of the conflict.
+    pub(super) async fn apply<T: Child>(
+        &self,
+        desired: &Desired,
+    ) -> Result<(T, Option<String>), kube::Error> {
+        let params = PatchParams::apply(&self.manager);
+        match self.patch::<T>(desired, &params).await {
+            Err(kube::Error::Api(conflict)) if is_conflict_of_managers(&conflict) => {
+                let answer = self.patch::<T>(desired, &params.force()).await?;
+                Ok((answer, Some(conflict.message.clone())))
+            }
+            answer => answer.map(|answer| (answer, None)),
+        }
+    }
+
+    async fn patch<T: Child>(&self, desired: &Desired, params: &PatchParams) -> Result<T, kube::Error> {
+        let requests = requests::<T>(desired.namespace.as_deref());
+        let request = requests.patch(&desired.name, params, &Patch::Apply(&desired.value));
+        self.client.request(built(request)?).await
+    }
+
+    /// Deletes exactly this object. Gives it back if something holds it; `None` says that it is gone.
+    pub(super) async fn delete<T: Child>(&self, meta: &ObjectMeta) -> Result<Option<T>, kube::Error> {
+        let mut params = DeleteParams::background();
+        params.preconditions = Some(Preconditions {
+            uid: meta.uid.clone(),
+            ..Preconditions::default()
+        });
+        let name = meta.name.as_deref().unwrap_or_default();
+        let request = requests::<T>(meta.namespace.as_deref()).delete(name, &params);
+        let answer = self.client.request_status::<T>(built(request)?).await?;
+        // A server may answer with the object as it was; then it is gone.
+        Ok(answer
+            .left()
+            .filter(|object| object.meta().deletion_timestamp.is_some()))
+    }
+}
