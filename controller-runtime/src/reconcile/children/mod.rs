@@ -169,7 +169,7 @@ impl Children {
         let kin = self.kin::<T>()?;
         let live = self.one(&kin, child).await?;
         let mut upserted = self.upserted.lock().unwrap_or_else(PoisonError::into_inner);
-        upserted.insert(Kin::key_of(&live));
+        upserted.insert(Kin::<T>::key_of(&live));
         Ok(live)
     }
 
@@ -269,7 +269,7 @@ impl Children {
             let meta = child.meta();
             let superfluous = !wanted.contains(&meta.uid)
                 && meta.deletion_timestamp.is_none()
-                && !upserted.contains(&Kin::key_of(&child))
+                && !upserted.contains(&Kin::<T>::key_of(&child))
                 && self.check_owner_strictly(&*child)
                 && kin::entry_of(meta, manager).is_some();
             if superfluous {
