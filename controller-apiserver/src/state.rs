@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::access::{Claims, Guard, Identity};
 use crate::clock::{Clock, Identifiers, seconds};
@@ -31,8 +31,8 @@ pub(crate) struct State {
     pub(crate) guard: Guard,
     /// The certificate of the server's CA, for pods that would talk to it.
     pub(crate) ca: String,
-    /// Wakes the watchers of a collection; the value is the revision of its last event.
-    heads: BTreeMap<Arc<str>, watch::Sender<u64>>,
+    /// Wakes the watchers of a collection, in the order in which they wait.
+    heads: BTreeMap<Arc<str>, Arc<Notify>>,
 }
 
 impl State {
@@ -146,19 +146,14 @@ impl State {
     }
 
     fn wake(&mut self, collection: &str) {
-        let revision = self.store.revision();
         if let Some(head) = self.heads.get(collection) {
-            head.send_replace(revision);
+            head.notify_waiters();
         }
     }
 
     /// A signal that fires when the collection changes.
-    pub(crate) fn subscribe(&mut self, collection: &Arc<str>) -> watch::Receiver<u64> {
-        let revision = self.store.revision();
-        self.heads
-            .entry(Arc::clone(collection))
-            .or_insert_with(|| watch::Sender::new(revision))
-            .subscribe()
+    pub(crate) fn subscribe(&mut self, collection: &Arc<str>) -> Arc<Notify> {
+        Arc::clone(self.heads.entry(Arc::clone(collection)).or_default())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The watches that are open.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::storage::Store;
 use crate::watch::Progress;
@@ -19,14 +19,17 @@ struct Table {
 #[derive(Debug)]
 pub(crate) struct Watches {
     table: Mutex<Table>,
-    closed: watch::Sender<u64>,
+    /// How often all watches were ended; a watch lives while this stays as it was.
+    epoch: AtomicU64,
+    closing: Arc<Notify>,
 }
 
 impl Default for Watches {
     fn default() -> Self {
         Self {
             table: Mutex::default(),
-            closed: watch::Sender::new(0),
+            epoch: AtomicU64::new(0),
+            closing: Arc::default(),
         }
     }
 }
@@ -45,14 +48,20 @@ impl Watches {
         table.open.remove(&id);
     }
 
+    /// How often all watches were ended.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
     /// A signal that fires when all watches are to end.
-    pub(crate) fn closed(&self) -> watch::Receiver<u64> {
-        self.closed.subscribe()
+    pub(crate) fn closing(&self) -> Arc<Notify> {
+        Arc::clone(&self.closing)
     }
 
     /// Ends all watches.
     pub(crate) fn close(&self) {
-        self.closed.send_modify(|n| *n += 1);
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+        self.closing.notify_waiters();
     }
 
     /// Watches that have not handed out everything yet.

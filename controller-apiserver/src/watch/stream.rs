@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::frame::{self, Frames};
@@ -66,9 +66,9 @@ pub(crate) struct WatchStream {
     opening: Opening,
     frames: Frames,
     progress: Arc<Progress>,
-    head: watch::Receiver<u64>,
-    /// Closes all watches of the server when it changes.
-    closed: watch::Receiver<u64>,
+    head: Arc<Notify>,
+    /// The watch lives while the server counts so.
+    epoch: u64,
     deadline: Instant,
     bookmark_due: Instant,
     lines: VecDeque<Bytes>,
@@ -118,7 +118,7 @@ impl WatchStream {
             server: Arc::clone(server),
             prefix: resource.prefix(namespace),
             head: state.subscribe(&resource.collection),
-            closed: server.watches.closed(),
+            epoch: server.watches.epoch(),
             deadline: now + opening.timeout.unwrap_or(LONGEST),
             bookmark_due: now + BOOKMARK_EVERY,
             resource: Arc::clone(resource),
@@ -187,10 +187,24 @@ impl WatchStream {
             if self.ending {
                 return None;
             }
+            // Both are armed before the look at the store, so that no change slips in between.
+            let (head, closing) = (Arc::clone(&self.head), self.server.watches.closing());
+            let (changed, closed) = (head.notified(), closing.notified());
+            tokio::pin!(changed, closed);
+            changed.as_mut().enable();
+            closed.as_mut().enable();
+            if self.server.watches.epoch() != self.epoch {
+                return None;
+            }
             self.fill();
             self.count();
             if self.lines.is_empty() && !self.ending && !matches!(self.phase, Phase::Initial(_)) {
-                self.rest().await;
+                tokio::select! {
+                    biased;
+                    () = closed => return None,
+                    () = changed => {}
+                    () = tokio::time::sleep_until(self.quiet_until()) => self.on_time(),
+                }
             }
         }
     }
@@ -219,22 +233,22 @@ impl WatchStream {
     /// A silent stream: open, and nothing comes, not even its end.
     async fn hold(&mut self) -> Option<Bytes> {
         self.progress.held.store(true, Ordering::Relaxed);
-        let _ = self.closed.changed().await;
+        let closing = self.server.watches.closing();
+        let closed = closing.notified();
+        tokio::pin!(closed);
+        closed.as_mut().enable();
+        if self.server.watches.epoch() == self.epoch {
+            closed.await;
+        }
         None
     }
 
-    /// Waits until there is something to look at.
-    async fn rest(&mut self) {
-        let quiet_until = match self.phase {
+    /// When to look again even if nothing changes.
+    fn quiet_until(&self) -> Instant {
+        match self.phase {
             Phase::Waiting { until, .. } => until,
             _ if self.opening.bookmarks && !self.fault.no_bookmarks => self.bookmark_due.min(self.deadline),
             _ => self.deadline,
-        };
-        tokio::select! {
-            biased;
-            _ = self.closed.changed() => self.ending = true,
-            changed = self.head.changed() => self.ending |= changed.is_err(),
-            () = tokio::time::sleep_until(quiet_until) => self.on_time(),
         }
     }
 
@@ -253,7 +267,7 @@ impl WatchStream {
         if now >= self.bookmark_due {
             self.bookmark_due = now + BOOKMARK_EVERY;
             if self.opening.bookmarks && !self.fault.no_bookmarks {
-                let revision = self.server.state().store.revision();
+                let revision = self.progress.cursor.load(Ordering::Relaxed);
                 let line = self.frames.bookmark(&self.resource, revision, false);
                 self.lines.push_back(line);
             }
@@ -298,7 +312,6 @@ impl WatchStream {
     }
 
     fn events(&mut self, state: &mut State) {
-        self.head.borrow_and_update();
         let cursor = self.progress.cursor.load(Ordering::Relaxed);
         let Ok(events) = state.store.events(&self.resource.collection, cursor) else {
             // Too far behind: what was missed is no longer known.
