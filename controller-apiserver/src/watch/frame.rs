@@ -74,11 +74,12 @@ impl Frames {
         if ends_initial {
             metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
         }
-        let mut object = match resource.is_custom() {
-            true => json!({}),
-            false => typed::builtin(&resource.group, &resource.version, &resource.kind)
-                .map_or_else(|| json!({}), |schema| schema.empty()),
+        let schema = if resource.is_custom() {
+            None
+        } else {
+            typed::builtin(&resource.group, &resource.version, &resource.kind)
         };
+        let mut object = schema.map_or_else(|| json!({}), |schema| schema.empty());
         object["metadata"] = metadata;
         view::name(resource, &mut object);
         let shown = self.shown(resource, &object);

@@ -5,6 +5,7 @@
 
 mod below;
 mod collection;
+mod configuration;
 mod create;
 mod decode;
 mod delete;

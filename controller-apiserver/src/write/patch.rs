@@ -38,7 +38,7 @@ impl PatchType {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" if !custom => Ok(Self::Strategic),
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => Ok(Self::Apply),
+            "application/apply-patch+yaml" => Ok(Self::Apply),
             _ => Err(ApiError::unsupported_media_type(if custom {
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
             } else {

@@ -4,12 +4,11 @@
 use serde_json::Value;
 
 use super::WriteOptions;
+use super::configuration::Configuration;
 use super::decode::{Expected, shape};
-use super::options::FieldValidation;
 use super::scale::{expected as scale_kind, scale_of};
 use super::update::Tracked;
 use crate::call::{Answer, Session};
-use crate::codec::body::{self, Format};
 use crate::object::{meta_mut, meta_str};
 use crate::patch::apply::{self, ApplyError, Manager, ResetFields, Target, Versions};
 use crate::patch::typed::{self, Schema};
@@ -58,9 +57,9 @@ impl From<ApplyError> for ApiError {
 impl Session<'_> {
     /// PATCH with an applied configuration.
     pub(super) fn apply(&mut self, options: &WriteOptions) -> Result<Answer, ApiError> {
-        let applied = self.applied(options)?;
+        let configuration = Configuration::parse(&self.call.body)?;
+        let applied = &configuration.value;
         let resource = self.resource();
-        self.check_applied_name(&applied)?;
         let existing = self.existing();
         if existing.is_none() && !self.call.target.subresource.is_empty() {
             return Err(ApiError::not_found(&resource.named(), &self.call.target.name));
@@ -68,9 +67,12 @@ impl Session<'_> {
         let live = existing.as_ref().map(|stored| view::value(resource, stored));
         let now = self.state.clock.now();
         let mut object = self.with_target(options, |target, manager| {
-            apply::apply(target, live.as_ref(), &applied, manager, options.force, now)
+            apply::apply(target, live.as_ref(), applied, manager, options.force, now)
         })?;
-        carry_preconditions(&applied, live.as_ref(), &mut object);
+        self.complain(options, configuration.complaints(options)?);
+        carry_preconditions(applied, live.as_ref(), &mut object);
+        self.check_name(&object)?;
+        self.check_namespace(&object)?;
         view::name(resource, &mut object);
         let decoded = shape(resource, object).map_err(ApiError::internal)?;
         let object = decoded.object;
@@ -96,41 +98,6 @@ impl Session<'_> {
         }
         meta_mut(&mut object).remove("resourceVersion");
         self.create_object(object, options, Tracked::Already)
-    }
-
-    /// The configuration in the body; duplicate fields only warn.
-    fn applied(&mut self, options: &WriteOptions) -> Result<Value, ApiError> {
-        let bytes = &self.call.body;
-        let json = bytes.trim_ascii_start().first() == Some(&b'{');
-        let format = if json { Format::Json } else { Format::Yaml };
-        let body = body::parse(bytes, format)
-            .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
-        let complaints: Vec<String> = body
-            .duplicates
-            .iter()
-            .map(|path| format!("duplicate field {path:?}"))
-            .collect();
-        if options.validation == FieldValidation::Strict && !complaints.is_empty() {
-            let why = format!("error strict decoding YAML: {}", complaints.join(", "));
-            return Err(ApiError::bad_request(why));
-        }
-        self.complain(options, complaints);
-        if !body.value.is_object() {
-            return Err(ApiError::bad_request(format!(
-                "error decoding YAML: {} is no object",
-                body.value
-            )));
-        }
-        Ok(body.value)
-    }
-
-    fn check_applied_name(&self, applied: &Value) -> Result<(), ApiError> {
-        let name = meta_str(applied, "name");
-        if name.is_empty() {
-            return Err(ApiError::bad_request("metadata.name is required"));
-        }
-        self.check_name(applied)?;
-        self.check_namespace(applied)
     }
 
     /// Calls with what a write through this endpoint is, and who does it.
@@ -168,16 +135,18 @@ impl Session<'_> {
         object: &Value,
         options: &WriteOptions,
     ) -> Result<Value, ApiError> {
-        let applied = self.applied(options)?;
-        self.check_applied_name(&applied)?;
+        let configuration = Configuration::parse(&self.call.body)?;
+        let applied = &configuration.value;
         let resource = self.resource();
         let mut live = scale_of(resource, object, false)?;
         self.own_scale(object, &mut live);
         let now = self.state.clock.now();
         let mut scale = self.with_scale(options, |target, manager| {
-            apply::apply(target, Some(&live), &applied, manager, options.force, now)
+            apply::apply(target, Some(&live), applied, manager, options.force, now)
         })?;
-        carry_preconditions(&applied, None, &mut scale);
+        self.complain(options, configuration.complaints(options)?);
+        self.check_name(&scale)?;
+        carry_preconditions(applied, None, &mut scale);
         Ok(scale)
     }
 

@@ -117,12 +117,11 @@ fn allocate(service: &mut Value, seed: u64) {
         spec["ipFamilyPolicy"] = policy.into();
     }
     if ports {
-        let mut next = seed;
-        for port in spec["ports"].as_array_mut().into_iter().flatten() {
+        let ports = spec["ports"].as_array_mut().into_iter().flatten();
+        for (number, port) in (seed..).zip(ports) {
             if port["nodePort"].as_u64().unwrap_or_default() == 0 {
-                port["nodePort"] = (NODE_PORTS.start + next % (NODE_PORTS.end - NODE_PORTS.start)).into();
+                port["nodePort"] = (NODE_PORTS.start + number % (NODE_PORTS.end - NODE_PORTS.start)).into();
             }
-            next += 1;
         }
     }
 }
