@@ -192,8 +192,10 @@ impl<K: Eq + Hash> Queue<K> {
         };
         let early = slot.window.as_mut().filter(|window| window.until > now);
         let run = Run {
+            started: now,
+            again: None,
             early: early.is_some(),
-            ..Run::default()
+            gone: false,
         };
         if let Some(window) = early {
             window.early_from = Some(later(now, first_step));
@@ -226,7 +228,7 @@ impl<K: Eq + Hash> Queue<K> {
             if slot.uid.is_none() {
                 slot.uid = uid.map(Into::into);
             }
-            slot.settle(&self.settings, outcome, run.early, now)
+            slot.settle(&self.settings, outcome, &run, now)
         };
         if let Some(plan) = &planned {
             slot.level = plan.level;

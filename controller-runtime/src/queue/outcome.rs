@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use super::{Settings, Slot, later, slot::Window};
+use super::{
+    Settings, Slot, later,
+    slot::{Run, Window},
+};
 use crate::{
     clock::Instant,
     trigger::{Cause, Level},
 };
 
-/// A shorter requeue is stretched to this, so that no key spins.
+/// A key that asks for it runs again no sooner than this after its last start: none spins, and none waits for nothing.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// How a run ended.
@@ -59,10 +62,12 @@ impl<K> Slot<K> {
         &mut self,
         settings: &Settings,
         outcome: Outcome,
-        early: bool,
+        run: &Run,
         now: Instant,
     ) -> Option<Plan> {
-        let resync = settings.resync.map(|every| later(now, every.max(SHORTEST)));
+        let soonest = later(run.started, SHORTEST);
+        let after_wait = |wait| later(now, wait).max(soonest);
+        let resync = settings.resync.map(after_wait);
         let after = match outcome {
             Outcome::Missing => {
                 self.forget();
@@ -74,24 +79,25 @@ impl<K> Slot<K> {
             }
             Outcome::Requeue(wait) => {
                 self.forget();
-                return Some(Plan::requeue(later(now, wait.max(SHORTEST)), resync));
+                return Some(Plan::requeue(after_wait(wait), resync));
             }
             Outcome::Failed(after) => after,
         };
         let window = self.window.take();
         let scheduled = window
-            .filter(|window| early && window.until > now)
+            .filter(|window| run.early && window.until > now)
             .map(|window| window.until);
         if scheduled.is_none() {
             self.failures = self.failures.saturating_add(1);
         }
         let until = match after {
             After::Await => return resync.map(Plan::resync),
-            After::Requeue(wait) => return Some(Plan::requeue(later(now, wait.max(SHORTEST)), resync)),
-            After::Backoff(roll) => scheduled
-                .unwrap_or_else(|| later(now, settings.backoff.delay(self.failures, roll).max(SHORTEST))),
+            After::Requeue(wait) => return Some(Plan::requeue(after_wait(wait), resync)),
+            After::Backoff(roll) => {
+                scheduled.unwrap_or_else(|| after_wait(settings.backoff.delay(self.failures, roll)))
+            }
             After::Exactly(wait) => {
-                let wanted = later(now, wait.max(SHORTEST));
+                let wanted = after_wait(wait);
                 scheduled.map_or(wanted, |until| until.max(wanted))
             }
         };

@@ -57,8 +57,9 @@ pub(super) enum State {
 }
 
 /// A run under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Run {
+    pub(super) started: Instant,
     pub(super) again: Option<Again>,
     /// It began inside a retry window.
     pub(super) early: bool,

@@ -6,6 +6,7 @@
 
 #![expect(
     clippy::expect_used,
+    clippy::unused_async,
     clippy::needless_pass_by_value,
     reason = "code as users have it, and a test"
 )]
