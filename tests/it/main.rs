@@ -12,6 +12,7 @@ mod isolation;
 mod last_event;
 mod leader;
 mod load;
+mod quiescence;
 mod readiness;
 mod requeue;
 mod world;

@@ -27,6 +27,8 @@ where
             0 => usize::MAX,
             limit => usize::from(limit),
         };
+        // Also when nothing may start: a key whose due has come no longer needs the timer.
+        self.shared.lock().queue.advance(now);
         for _ in 0..BUDGET {
             let popped = {
                 let mut state = self.shared.lock();

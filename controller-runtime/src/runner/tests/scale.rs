@@ -69,6 +69,42 @@ async fn keys_that_waited_for_a_free_slot_run_again() {
     reading.abort();
 }
 
+/// The runner spun on its timer when a key became due while no slot was free.
+#[tokio::test(start_paused = true)]
+async fn a_due_that_comes_at_the_limit_waits_quietly() {
+    let mut world = World::of(["slow", "other"]);
+    let controller = world.controller().with_config(Config::default().concurrency(1));
+    let gauge = controller.gauge();
+    let mut polls = 0;
+    let results = controller.run(
+        |object, _| async move {
+            let slow = object.metadata.name.as_deref() == Some("slow");
+            tokio::time::sleep(Duration::from_secs(if slow { 60 } else { 1 })).await;
+            Ok::<_, No>(Action::requeue(Duration::from_secs(2)))
+        },
+        backoff(),
+        Arc::new(()),
+    );
+    let mut results = Box::pin(results);
+    world.trigger("other");
+    let half_an_hour = tokio::time::sleep(Duration::from_secs(1800));
+    let reading = futures::future::poll_fn(|cx| {
+        loop {
+            polls += 1;
+            assert!(polls < 2_000, "it spins; queue: {gauge:?}");
+            match results.poll_next_unpin(cx) {
+                std::task::Poll::Ready(Some(_)) => world.trigger("slow"),
+                std::task::Poll::Ready(None) => return std::task::Poll::Ready(()),
+                std::task::Poll::Pending => return std::task::Poll::Pending,
+            }
+        }
+    });
+    tokio::select! {
+        () = reading => {}
+        () = half_an_hour => {}
+    }
+}
+
 /// kube-rs/kube#925: 2,000 objects with five children each, all asking for a short requeue, on one thread.
 async fn a_busy_start_does_not_deadlock() {
     const OBJECTS: usize = 2_000;
