@@ -40,3 +40,8 @@ pub use fault::{Fault, FaultId, Faults, When};
 pub use journal::{Entry, Journal};
 pub use rights::Right;
 pub use server::{Body, Disconnected, ProbeGuard, Server, ServerBuilder, Service, SettleError};
+
+/// The examples of README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

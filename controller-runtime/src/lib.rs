@@ -45,3 +45,8 @@ pub use options::Config;
 pub type Result<T, E = OperatorError> = std::result::Result<T, E>;
 #[cfg(feature = "macros")]
 pub use controller_macros::controller;
+
+/// The examples of README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ReadmeExamples;
