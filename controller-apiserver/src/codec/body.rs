@@ -1,4 +1,4 @@
-//! Request bodies: JSON and YAML, with the fields that came twice.
+//! Request bodies: JSON, YAML and protobuf, with the fields that came twice.
 //!
 //! Of a duplicated field the last value counts (KEP-2885, server-side unknown field validation).
 
@@ -8,6 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::protobuf;
 use crate::status::ApiError;
 
 /// The largest body that is read, as on a real server.
@@ -18,6 +19,8 @@ pub(crate) const LIMIT: usize = 3 << 20;
 pub(crate) enum Format {
     Json,
     Yaml,
+    /// Of built-in kinds only.
+    Protobuf,
 }
 
 /// The media types bodies may have, as errors list them.
@@ -35,6 +38,7 @@ impl Format {
         match media {
             "" | "application/json" => Ok(Self::Json),
             "application/yaml" => Ok(Self::Yaml),
+            "application/vnd.kubernetes.protobuf" => Ok(Self::Protobuf),
             _ => Err(ApiError::unsupported_media_type(ACCEPTED)),
         }
     }
@@ -57,6 +61,10 @@ pub(crate) fn parse(bytes: &[u8], format: Format) -> Result<Body, String> {
     match format {
         Format::Json => json(bytes),
         Format::Yaml => yaml(bytes),
+        Format::Protobuf => Ok(Body {
+            value: protobuf::decode(bytes)?,
+            duplicates: Vec::new(),
+        }),
     }
 }
 

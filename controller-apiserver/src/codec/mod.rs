@@ -1,8 +1,10 @@
-//! Between bytes and objects: JSON and YAML bodies, the types of built-in kinds, and what a client
+//! Between bytes and objects: JSON, YAML and protobuf bodies, the types of built-in kinds, and what a client
 //! accepts as an answer.
 
 pub(crate) mod accept;
 pub(crate) mod body;
+mod protobuf;
 pub(crate) mod scalars;
 pub(crate) mod typed;
 pub(crate) mod types;
+mod wire;

@@ -45,6 +45,8 @@ pub(crate) struct Types {
     structs: BTreeMap<Arc<str>, BTreeMap<String, Field>>,
     /// The struct of each kind.
     kinds: BTreeMap<String, Arc<str>>,
+    /// The struct of kinds of other groups, by `apiVersion` and kind: bodies of subresources.
+    foreign: BTreeMap<(String, String), Arc<str>>,
 }
 
 impl Types {
@@ -56,6 +58,16 @@ impl Types {
     pub(crate) fn of_kind(&self, kind: &str) -> Option<Type> {
         self.kinds.get(kind).cloned().map(Type::Struct)
     }
+}
+
+/// The type of a kind, wherever it is described: subresources have bodies of other groups.
+pub(crate) fn kind(api_version: &str, kind: &str) -> Option<(&'static Types, Type)> {
+    let own = types(api_version).and_then(|types| Some((types, types.of_kind(kind)?)));
+    own.or_else(|| {
+        let core = types("v1")?;
+        let name = core.foreign.get(&(api_version.to_owned(), kind.to_owned()))?;
+        Some((core, Type::Struct(Arc::clone(name))))
+    })
 }
 
 /// The schema name of `ObjectMeta`, which every document has.
@@ -119,8 +131,12 @@ fn read(document: &str, group_version: &str) -> Types {
             .flatten()
         {
             let text = |part: &str| kind[part].as_str().unwrap_or_default();
-            if crate::registry::api_version(text("group"), text("version")) == group_version {
-                types.kinds.insert(text("kind").to_owned(), Arc::clone(&name));
+            let api_version = crate::registry::api_version(text("group"), text("version"));
+            let kind = text("kind").to_owned();
+            if api_version == group_version {
+                types.kinds.insert(kind, Arc::clone(&name));
+            } else {
+                types.foreign.insert((api_version, kind), Arc::clone(&name));
             }
         }
         if let Some(fields) = fields(schema) {

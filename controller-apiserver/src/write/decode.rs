@@ -81,6 +81,11 @@ impl Session<'_> {
     ) -> Result<Value, ApiError> {
         let resource = self.resource();
         let format = Format::of(self.call.content_type.as_deref())?;
+        if format == Format::Protobuf && resource.is_custom() {
+            return Err(ApiError::unsupported_media_type(
+                "application/json, application/yaml",
+            ));
+        }
         let body = body::parse(&self.call.body, format)
             .map_err(|error| ApiError::bad_request(expected.cannot_be_handled(&error)))?;
         let mut object = body.value;
@@ -188,9 +193,7 @@ pub(crate) fn shape(resource: &Resource, mut object: Value) -> Result<Decoded, S
 
 /// Decodes an object as a built-in kind.
 pub(crate) fn shape_as(expected: &Expected, object: &mut Value) -> Result<Vec<String>, String> {
-    let Some((types, ty)) =
-        types::types(&expected.api_version()).and_then(|types| Some((types, types.of_kind(&expected.kind)?)))
-    else {
+    let Some((types, ty)) = types::kind(&expected.api_version(), &expected.kind) else {
         return Ok(Vec::new());
     };
     typed::decode(object, &ty, types, &expected.kind).map_err(|mismatch| mismatch.0)
