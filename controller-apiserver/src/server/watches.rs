@@ -74,7 +74,7 @@ impl Watches {
             .filter_map(|progress| {
                 let cursor = progress.cursor.load(Ordering::Relaxed);
                 let waiting = store
-                    .events(&progress.collection, cursor)
+                    .following(&progress.collection, cursor)
                     .map_or(1, |events| events.len());
                 let lines = waiting + progress.in_hand.load(Ordering::Relaxed);
                 (lines > 0).then(|| format!("{} ({lines} to deliver)", progress.what))

@@ -87,6 +87,8 @@ pub(super) struct Log {
     events: BTreeMap<Arc<str>, VecDeque<Arc<Event>>>,
     /// The collections of all events, oldest first: what to drop next.
     order: VecDeque<Arc<str>>,
+    /// The revision of the last event of each collection that was dropped.
+    dropped: BTreeMap<Arc<str>, u64>,
     bytes: usize,
     limits: Limits,
 }
@@ -97,6 +99,7 @@ impl Log {
             compacted,
             events: BTreeMap::new(),
             order: VecDeque::new(),
+            dropped: BTreeMap::new(),
             bytes: 0,
             limits,
         }
@@ -123,9 +126,11 @@ impl Log {
             debug_assert!(event.revision() > self.compacted);
             self.bytes -= event.object.body.len();
             self.compacted = event.revision();
+            self.dropped.insert(collection, event.revision());
         }
     }
 
+    /// The events of a collection after a revision that somebody names.
     pub(super) fn after(
         &self,
         collection: &str,
@@ -136,14 +141,39 @@ impl Log {
                 oldest: self.compacted,
             });
         }
+        Ok(self.since(collection, revision))
+    }
+
+    /// The events of a collection for somebody who has seen all up to a revision: an error only if
+    /// one of this very collection was dropped since.
+    pub(super) fn following(
+        &self,
+        collection: &str,
+        seen: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>> + ExactSizeIterator, Compacted> {
+        match self.dropped.get(collection) {
+            Some(dropped) if *dropped > seen => Err(Compacted { oldest: *dropped }),
+            _ => Ok(self.since(collection, seen)),
+        }
+    }
+
+    fn since(
+        &self,
+        collection: &str,
+        revision: u64,
+    ) -> impl DoubleEndedIterator<Item = &Arc<Event>> + ExactSizeIterator {
         static NONE: VecDeque<Arc<Event>> = VecDeque::new();
         let events = self.events.get(collection).unwrap_or(&NONE);
         let from = events.partition_point(|event| event.revision() <= revision);
-        Ok(events.range(from..))
+        events.range(from..)
     }
 
     pub(super) fn clear(&mut self, revision: u64) {
-        self.events.clear();
+        for (collection, events) in std::mem::take(&mut self.events) {
+            if let Some(last) = events.back() {
+                self.dropped.insert(collection, last.revision());
+            }
+        }
         self.order.clear();
         self.bytes = 0;
         self.compacted = revision;

@@ -157,6 +157,16 @@ impl Store {
         self.log.after(collection, revision)
     }
 
+    /// The events of a collection for a watch that has seen all up to `seen`: what was dropped from
+    /// other collections does not concern it.
+    pub(crate) fn following(
+        &self,
+        collection: &str,
+        seen: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>> + ExactSizeIterator, Compacted> {
+        self.log.following(collection, seen)
+    }
+
     /// Everything after this revision is still known.
     pub(crate) fn remembers(&self, revision: u64) -> bool {
         self.log.after("", revision).is_ok()

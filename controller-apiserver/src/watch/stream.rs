@@ -196,9 +196,9 @@ impl WatchStream {
             if self.server.watches.epoch() != self.epoch {
                 return None;
             }
-            self.fill();
+            let seen_all = self.fill();
             self.count();
-            if self.lines.is_empty() && !self.ending && !matches!(self.phase, Phase::Initial(_)) {
+            if seen_all && self.lines.is_empty() && !self.ending {
                 tokio::select! {
                     biased;
                     () = closed => return None,
@@ -274,8 +274,8 @@ impl WatchStream {
         }
     }
 
-    /// Takes what is new from the store.
-    fn fill(&mut self) {
+    /// Takes what is new from the store; tells whether that was all there is.
+    fn fill(&mut self) -> bool {
         let server = Arc::clone(&self.server);
         self.frames.now = server.state().clock.now();
         match &mut self.phase {
@@ -285,15 +285,18 @@ impl WatchStream {
                 let revision = state.store.revision();
                 if revision >= asked {
                     self.take_present(&state);
-                } else if Instant::now() >= until {
+                    return false;
+                }
+                if Instant::now() >= until {
                     self.fail(&ApiError::too_large_revision(asked, revision));
                 }
+                true
             }
             Phase::Initial(objects) => {
                 if let Some(object) = objects.pop_front() {
                     let line = self.frames.object("ADDED", &self.resource, &object);
                     self.lines.push_back(line);
-                    return;
+                    return false;
                 }
                 self.phase = Phase::Following;
                 if self.opening.marks_initial_end && !self.fault.no_bookmarks {
@@ -301,8 +304,9 @@ impl WatchStream {
                     let line = self.frames.bookmark(&self.resource, revision, true);
                     self.lines.push_back(line);
                 }
+                false
             }
-            Phase::Following => self.events(&mut server.state()),
+            Phase::Following => self.events(&server.state()),
         }
     }
 
@@ -311,12 +315,12 @@ impl WatchStream {
         self.ending = true;
     }
 
-    fn events(&mut self, state: &mut State) {
+    fn events(&mut self, state: &State) -> bool {
         let cursor = self.progress.cursor.load(Ordering::Relaxed);
-        let Ok(events) = state.store.events(&self.resource.collection, cursor) else {
+        let Ok(events) = state.store.following(&self.resource.collection, cursor) else {
             // Too far behind: what was missed is no longer known.
             self.ending = true;
-            return;
+            return true;
         };
         let events: Vec<Arc<Event>> = events.take(BATCH).cloned().collect();
         for event in &events {
@@ -329,11 +333,12 @@ impl WatchStream {
             self.progress.cursor.store(event.revision(), Ordering::Relaxed);
         }
         if events.is_empty() {
-            // A quiet watch keeps up with the server, so that a compacted log does not end it.
+            // What a bookmark tells: everything up to here was seen.
             let revision = state.store.revision().max(cursor);
             self.progress.cursor.store(revision, Ordering::Relaxed);
             self.ending |= !self.is_served(state);
         }
+        events.len() < BATCH
     }
 
     /// The resource is still the one that was asked for; a changed definition ends its watches.
