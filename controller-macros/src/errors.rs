@@ -197,10 +197,6 @@ pub(crate) fn wrong_form(span: Span, key: &Key) -> Error {
     Error::new(span, format!("`{}` is written `{}`", key.name, key.example))
 }
 
-pub(crate) fn later(span: Span, key: &Key) -> Error {
-    Error::new(span, format!("`{}` is not supported yet: remove it", key.example))
-}
-
 pub(crate) fn twice(span: Span, key: &str) -> Error {
     Error::new(span, format!("`{key}` is given twice: keep one of them"))
 }

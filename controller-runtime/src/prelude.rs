@@ -9,7 +9,7 @@ pub use kube::{Api, Client, CustomResource, Resource, ResourceExt};
 pub use crate::{
     Action, Backoff, Config, Controller, Operator, backoff,
     object::ObjectRef,
-    reconcile::{Attempt, Children, FromReconcile, ReconcileError, Recorder},
+    reconcile::{Attempt, Children, FromReconcile, ReconcileError, Recorder, Status},
     store::Store,
     watch::Informer,
 };

@@ -58,9 +58,6 @@ pub(crate) const KEYS: &[Key] = &[
 
 const STATUS_KEYS: &[Key] = &[Key::new("conditions", Form::Flag, "conditions")];
 
-/// Items of the grammar that a later version takes.
-const LATER: &[&str] = &["on", "cleanup", "status"];
-
 /// The arguments of one attribute, as far as they could be read.
 #[derive(Default)]
 pub(crate) struct Args {
@@ -69,14 +66,14 @@ pub(crate) struct Args {
     pub(crate) relations: Vec<Relation>,
     /// The first tokens of every relation: kinds that are mentioned even if the rest is wrong.
     pub(crate) mentioned: Vec<Type>,
-    pub(crate) triggers: Vec<Path>,
+    pub(crate) triggers: Vec<(Span, Path)>,
     pub(crate) predicates: Vec<Predicate>,
     pub(crate) selector: Selector,
     pub(crate) cluster: Option<Span>,
     pub(crate) namespaced: Option<Span>,
     pub(crate) config: Config,
     pub(crate) backoff: Backoff,
-    pub(crate) cleanup: Option<Path>,
+    pub(crate) cleanup: Option<(Span, Path)>,
     pub(crate) conditions: Option<Span>,
     pub(crate) error: Option<ErrorEnum>,
     pub(crate) rules: Vec<Rule>,
@@ -104,16 +101,13 @@ impl Args {
         if matches!(key.name, "owns" | "watches" | "references") {
             self.mentioned.extend(input.fork().parse::<Type>());
         }
-        if LATER.contains(&key.name) {
-            return Err(errors::later(entry.span, key));
-        }
         match key.name {
             "as" => self.alias = Some(value::parsed(input, entry, Ident::parse_any)?),
             "name" => self.name = Some(value::name(input, entry)?),
             "owns" => self.relations.push(Relation::owns(input, entry, errors)?),
             "watches" => self.relations.push(Relation::watches(input, entry, errors)?),
             "references" => self.relations.push(Relation::references(input, entry, errors)?),
-            "on" => self.triggers.push(value::path(input, entry)?),
+            "on" => self.triggers.push((entry.span, value::path(input, entry)?)),
             "predicates" => self.predicates = Predicate::list(input, errors),
             "selector" => self.selector = Selector::parse(input, errors),
             "cluster" => self.cluster = Some(entry.span),
@@ -121,7 +115,7 @@ impl Args {
             "metadata_only" => return Err(errors::metadata_of_primary(entry.span)),
             "config" => self.config = Config::parse(input, errors),
             "backoff" => self.backoff = Backoff::parse(input, errors),
-            "cleanup" => self.cleanup = Some(value::path(input, entry)?),
+            "cleanup" => self.cleanup = Some((entry.span, value::path(input, entry)?)),
             "status" => entries::parse(input, STATUS_KEYS, errors, &mut |flag, _, _| {
                 self.conditions = Some(flag.span);
                 Ok(())

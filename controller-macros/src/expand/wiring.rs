@@ -4,7 +4,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Expr, GenericParam, spanned::Spanned};
+use syn::{Expr, GenericParam, Path, spanned::Spanned};
 
 use crate::{
     args::{Millis, Predicate, Relation, RelationKind, Selector},
@@ -27,6 +27,22 @@ pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
         quote!(.rule(#group, #resource, &[#(#verbs),*]))
     });
     let function = function(model, p);
+    let triggers = args.triggers.iter().map(|(span, path)| {
+        let (on, text) = (Ident::new("on", *span), text(path));
+        if model.context.is_some() {
+            quote!(.#on(#text, |__context| #path(__context)))
+        } else {
+            quote!(.#on(#text, |_| #path()))
+        }
+    });
+    let cleanup = args.cleanup.iter().map(|(span, path)| {
+        let cleanup = Ident::new("cleanup", *span);
+        quote!(.#cleanup(#path))
+    });
+    let conditions = args.conditions.map(|span| {
+        let conditions = Ident::new("conditions", span);
+        quote!(.#conditions())
+    });
     quote! {
         #p::Wiring::new(__start, #function)
             #(.name(#name))*
@@ -34,9 +50,16 @@ pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
             #cluster
             #(#relations)*
             .predicates(#predicates)
+            #(#triggers)*
+            #(#cleanup)*
+            #conditions
             #config
             #(#rules)*
     }
+}
+
+fn text(path: &Path) -> String {
+    path.to_token_stream().to_string().replace(' ', "")
 }
 
 fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStream {

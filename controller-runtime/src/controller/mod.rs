@@ -120,7 +120,7 @@ impl<K: Object> Controller<K> {
     }
 
     /// Is woken by the items of a stream; `map` says which primaries an item is for.
-    fn stream<T: Send>(
+    pub(crate) fn stream<T: Send>(
         self,
         kind: String,
         stream: impl Stream<Item = Result<T, watcher::Error>> + Send + 'static,

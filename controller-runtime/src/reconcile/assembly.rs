@@ -2,14 +2,16 @@
 //!
 //! Every trigger goes through the record of own writes: a key does not wake for a change that it made itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::{Stream, StreamExt};
 
 use super::{
-    Attempt, Failed, Reconciler, Related, Retry, Run, Wiring,
+    Attempt, Failed, Reconciler, Related, Retry, Run, Status, Wiring,
+    around::Around,
     children::Family,
     recorder::recorder,
+    requests::Requests,
     run::{Shared, Stores},
 };
 use crate::{
@@ -102,6 +104,16 @@ impl<R: Reconciler> Assembly<'_, R> {
         self.controller = controller.related(informer, admit);
     }
 
+    /// Lets requests come from a stream of lists.
+    pub(super) fn stream(
+        &mut self,
+        kind: String,
+        stream: impl Stream<Item = Vec<Request<R::Object>>> + Send + 'static,
+    ) {
+        let controller = std::mem::replace(&mut self.controller, empty(&self.primaries));
+        self.controller = controller.stream(kind, stream.map(Ok), |requests| requests);
+    }
+
     /// Lets `hook` hear every change of a primary before the primary's own trigger.
     pub(super) fn on_primary(&mut self, hook: PrimaryHook<R::Object>) {
         self.hooks.push(hook);
@@ -139,6 +151,9 @@ pub(super) async fn run<R: Reconciler>(
         predicates,
         relations,
         function,
+        cleanup,
+        triggers,
+        status,
     } = wiring;
     let informer =
         environment.informer::<R::Object>(&declaration.primary, start.kind(), Pruning::ManagedFields);
@@ -164,6 +179,9 @@ pub(super) async fn run<R: Reconciler>(
         hooks,
         ..
     } = assembly;
+    let controller = triggers.into_iter().fold(controller, |controller, trigger| {
+        controller.reconcile_on(trigger(Arc::clone(&context)))
+    });
     let controller = own_trigger(controller, &informer, predicates, hooks, own_writes.clone())
         .named(&declaration.name)
         .with_config(config(&declaration))
@@ -181,13 +199,26 @@ pub(super) async fn run<R: Reconciler>(
         recorder: recorder(environment.client.clone(), &declaration.name),
         own_writes: own_writes.clone(),
     });
+    let around = Arc::new(Around {
+        requests: Requests::new(
+            environment.client.clone(),
+            start.kind().clone(),
+            declaration.name.clone(),
+        ),
+        function,
+        cleanup: declaration.finalizer.clone().zip(cleanup),
+        status,
+        conditions: declaration.conditions,
+    });
     let results = controller.run_with(
         move |run: runner::Run<R::Object>| {
             let key = key_of(&*run.object, primaries.dyntype());
             let watch = EchoWatch::begin(&own_writes, &inlet, key);
-            let reconciling = function(&Run {
+            let reconciling = Arc::clone(&around).run(Run {
                 object: run.object,
                 attempt: Attempt::after(run.failures),
+                status: Status::new(),
+                read_status: OnceLock::new(),
                 shared: Arc::clone(&shared),
             });
             async move {
@@ -220,9 +251,18 @@ fn own_trigger<K: Object>(
                 tracing::error!(object.ref = %delta.key, %panic, "a function of the attribute panicked; what it reads of this object is not followed");
             }
         }
-        let requests = if predicate.passes(delta) { vec![trigger::own(delta)] } else { Vec::new() };
+        let requests = if predicate.passes(delta) || begins_to_go(delta) { vec![trigger::own(delta)] } else { Vec::new() };
         admitted(&own_writes, delta, requests)
     })
+}
+
+/// Its deletion was asked for. No predicate may hide that from the cleanup.
+fn begins_to_go<K: Object>(delta: &Delta<K>) -> bool {
+    let dying = |side: &Option<Arc<K>>| {
+        side.as_ref()
+            .is_some_and(|object| object.meta().deletion_timestamp.is_some())
+    };
+    dying(&delta.new) && !dying(&delta.old)
 }
 
 /// Holds the changes of a running key's objects, and lets go of those that were not its own.

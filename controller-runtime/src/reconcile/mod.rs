@@ -5,18 +5,23 @@
 //! that the function stays callable in a unit test. How its errors are tried again is theirs to say
 //! ([`ReconcileError`]).
 
+mod around;
 mod assembly;
 mod attempt;
 mod children;
+mod cleanup;
 mod context;
 mod declared;
 mod error;
 mod extract;
+mod finalizer;
 mod options;
 mod recorder;
 mod relation;
+mod requests;
 mod run;
 mod start;
+mod status;
 #[cfg(test)]
 mod tests;
 mod via;
@@ -26,6 +31,7 @@ use crate::Action;
 
 pub use attempt::Attempt;
 pub use children::{Child, Children, Refusal};
+pub use cleanup::Cleanup;
 pub use context::MakeContext;
 #[doc(hidden)]
 pub use context::form;
@@ -41,6 +47,7 @@ pub use recorder::Recorder;
 pub use relation::{Reconciled, Related};
 pub use run::Run;
 pub use start::Start;
+pub use status::Status;
 pub use via::{Field, Mapper};
 pub use wiring::{Reconciling, Wiring};
 

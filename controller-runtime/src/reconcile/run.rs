@@ -4,14 +4,15 @@ use std::{
     any::{Any, TypeId},
     collections::HashMap,
     fmt,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use kube::{Client, Resource, api::ObjectMeta, runtime::events};
 
 use super::{
-    Attempt, Reconciler,
+    Attempt, Reconciler, Status,
     children::{Confirms, Family},
+    status::ReadStatus,
 };
 use crate::{
     echo::OwnWrites,
@@ -23,6 +24,10 @@ use crate::{
 pub struct Run<R: Reconciler> {
     pub(super) object: Arc<R::Object>,
     pub(super) attempt: Attempt,
+    /// What the function wants to write when it has ended.
+    pub(super) status: Status,
+    /// Set by whoever takes a `Status`.
+    pub(super) read_status: OnceLock<ReadStatus<R::Object>>,
     pub(super) shared: Arc<Shared<R>>,
 }
 

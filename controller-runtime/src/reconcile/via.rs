@@ -6,10 +6,13 @@ use std::{
 };
 
 use super::{Reconciler, assembly::Assembly};
+use tokio::sync::Notify;
+
 use crate::{
+    Backoff, clock,
     object::{Object, ObjectRef},
     store::{Delta, Store},
-    trigger::{self, Names, References, Request},
+    trigger::{self, Mapped, Names, References, Request, TryMapped},
 };
 
 /// From a change of a related object to the primaries that must run.
@@ -31,12 +34,19 @@ impl<T: Object, K: Object> Via<T, K> for Owned {
     }
 }
 
-/// `map(…)`: a function of the user's from a related object to primaries.
-pub struct Mapper<T, K: Object> {
-    map: Map<T, K>,
+/// `map(…)` or `try_map(…)`: a function of the user's from a related object to primaries.
+pub struct Mapper<T: Object, K: Object>(Map<T, K>);
+
+enum Map<T: Object, K: Object> {
+    Sure(Box<dyn Fn(&T) -> Vec<ObjectRef<K>> + Send + Sync>),
+    /// What it could not map is tried again: the index of what is owed, and who waits for it.
+    Fallible(Arc<Owed<T, K>>),
 }
 
-type Map<T, K> = Box<dyn Fn(&T) -> Vec<ObjectRef<K>> + Send + Sync>;
+struct Owed<T: Object, K: Object> {
+    mapped: Mutex<TryMapped<T, K, String>>,
+    changed: Notify,
+}
 
 impl<T: Object, K: Object> Mapper<T, K> {
     /// Takes what it gives as a list; `Option`, `Vec` and every other iterator will do.
@@ -45,15 +55,88 @@ impl<T: Object, K: Object> Mapper<T, K> {
         F: Fn(&T) -> I + Send + Sync + 'static,
         I: IntoIterator<Item = ObjectRef<K>>,
     {
-        Self {
-            map: Box::new(move |object| map(object).into_iter().collect()),
+        Self(Map::Sure(Box::new(move |object| {
+            map(object).into_iter().collect()
+        })))
+    }
+
+    /// Like [`map`](Self::map), for a function that can fail: it is called again, with backoff, until it does not.
+    pub fn try_map<F, I, E>(map: F) -> Self
+    where
+        F: Fn(&T) -> Result<I, E> + Send + Sync + 'static,
+        I: IntoIterator<Item = ObjectRef<K>>,
+        E: fmt::Display,
+    {
+        let map = move |object: &T| match map(object) {
+            Ok(keys) => Ok(keys.into_iter().collect::<Vec<_>>()),
+            Err(error) => Err(error.to_string()),
+        };
+        Self(Map::Fallible(Arc::new(Owed {
+            mapped: Mutex::new(TryMapped::new(Backoff::default(), map)),
+            changed: Notify::new(),
+        })))
+    }
+}
+
+impl<T: Object, K: Object> Owed<T, K> {
+    fn lock(&self) -> MutexGuard<'_, TryMapped<T, K, String>> {
+        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn requests(&self, mapped: Mapped<K, String>, primaries: &Store<K>) -> Vec<Request<K>> {
+        if let Some(error) = mapped.error {
+            tracing::warn!(mapped = std::any::type_name::<T>(), %error, "a mapper failed; it is called again");
+        }
+        let mut requests = mapped.requests;
+        if mapped.everything {
+            requests.extend(trigger::bulk(primaries, primaries.dyntype()));
+        }
+        requests
+    }
+
+    /// Yields what is mapped at last.
+    async fn later(self: &Arc<Self>, primaries: &Store<K>, rng: &mut fastrand::Rng) -> Vec<Request<K>> {
+        loop {
+            let due = self.lock().next_due();
+            let changed = self.changed.notified();
+            match due {
+                None => changed.await,
+                Some(due) if due > clock::now() => {
+                    tokio::select! {
+                        biased;
+                        () = tokio::time::sleep_until(due) => {}
+                        () = changed => {}
+                    }
+                }
+                Some(_) => {
+                    let mapped = self.lock().retry(clock::now(), rng.f64());
+                    return self.requests(mapped, primaries);
+                }
+            }
         }
     }
 }
 
 impl<T: Object, K: Object> Via<T, K> for Mapper<T, K> {
-    fn requests(&self, delta: &Delta<T>, _primaries: &Store<K>) -> Vec<Request<K>> {
-        trigger::mapped(delta, &self.map)
+    fn requests(&self, delta: &Delta<T>, primaries: &Store<K>) -> Vec<Request<K>> {
+        match &self.0 {
+            Map::Sure(map) => trigger::mapped(delta, map),
+            Map::Fallible(owed) => {
+                let mapped = owed.lock().change(delta, clock::now(), 0.0);
+                owed.changed.notify_one();
+                owed.requests(mapped, primaries)
+            }
+        }
+    }
+
+    fn follow<R: Reconciler<Object = K>>(&self, assembly: &mut Assembly<'_, R>) {
+        let Map::Fallible(owed) = &self.0 else { return };
+        let (owed, primaries, mut rng) = (Arc::clone(owed), assembly.primaries().clone(), clock::rng(None));
+        let later = futures::stream::unfold((), move |()| {
+            let (owed, primaries, mut rng) = (Arc::clone(&owed), primaries.clone(), rng.fork());
+            async move { Some((owed.later(&primaries, &mut rng).await, ())) }
+        });
+        assembly.stream("a mapper's second try".to_owned(), later);
     }
 }
 
@@ -98,7 +181,7 @@ impl<K: Object, T: Object> Via<T, K> for Index<K, T> {
     }
 }
 
-impl<T, K: Object> fmt::Debug for Mapper<T, K> {
+impl<T: Object, K: Object> fmt::Debug for Mapper<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mapper").finish_non_exhaustive()
     }

@@ -2,17 +2,20 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use futures::future::BoxFuture;
+use futures::{Stream, StreamExt, future::BoxFuture, stream::BoxStream};
 use kube::Resource;
+use serde::Serialize;
 
 use super::{
-    Failed, Field, Inputs, Mapper, Options, Reconciler, Related, Run, Start,
+    Cleanup, Failed, Field, Inputs, Mapper, Options, Reconciler, Related, Run, Start,
     relation::{Connect, Relation},
+    status::{ReadStatus, read_status},
     via::{Owned, Via},
 };
 use crate::{
     Action,
     declare::{Declaration, RelationDeclaration, RelationKind, Rule, Scope, Watched},
+    object::ObjectRef,
     trigger::Predicate,
 };
 
@@ -26,7 +29,15 @@ pub struct Wiring<R: Reconciler> {
     pub(super) predicates: Vec<Predicate<R::Object>>,
     pub(super) relations: Vec<Box<dyn Connect<R>>>,
     pub(super) function: Function<R>,
+    pub(super) cleanup: Option<CleanupFunction<R>>,
+    pub(super) triggers: Vec<Trigger<R>>,
+    /// How the status is read, if it is written.
+    pub(super) status: Option<ReadStatus<R::Object>>,
 }
+
+type CleanupFunction<R> = Box<dyn Fn(&Run<R>) -> BoxFuture<'static, Result<(), Failed>> + Send + Sync>;
+type Keys<R> = BoxStream<'static, ObjectRef<<R as Reconciler>::Object>>;
+pub(super) type Trigger<R> = Box<dyn FnOnce(Arc<<R as Reconciler>::Context>) -> Keys<R> + Send + Sync>;
 
 pub(super) type Function<R> = Box<dyn Fn(&Run<R>) -> Reconciling + Send + Sync>;
 
@@ -50,6 +61,9 @@ impl<R: Reconciler> Wiring<R> {
             declaration,
             predicates: Vec::new(),
             relations: Vec::new(),
+            cleanup: None,
+            triggers: Vec::new(),
+            status: None,
             function: Box::new(move |run| function(Arc::clone(run.object()), extract(run))),
         }
     }
@@ -111,6 +125,50 @@ impl<R: Reconciler> Wiring<R> {
     #[must_use]
     pub fn scope(mut self, scope: Scope) -> Self {
         self.declaration.primary.scope = scope;
+        self
+    }
+
+    /// `on(path)`
+    #[must_use]
+    pub fn on<S>(
+        mut self,
+        text: &str,
+        stream: impl FnOnce(Arc<R::Context>) -> S + Send + Sync + 'static,
+    ) -> Self
+    where
+        S: Stream<Item = ObjectRef<R::Object>> + Send + 'static,
+    {
+        self.declaration.triggers.push(text.to_owned());
+        self.triggers
+            .push(Box::new(move |context| stream(context).boxed()));
+        self
+    }
+
+    /// `cleanup(path)`
+    #[must_use]
+    pub fn cleanup<I, C: Cleanup<R, I>>(mut self, cleanup: C) -> Self {
+        let declaration = &mut self.declaration;
+        C::declare(declaration);
+        // A qualified name, as Kubernetes asks of finalizers: a DNS name, a slash, a word.
+        let group = &declaration.primary.resource.group;
+        let domain = if group.is_empty() {
+            String::new()
+        } else {
+            format!(".{group}")
+        };
+        declaration.finalizer = Some(format!("{}{domain}/cleanup", declaration.name));
+        self.cleanup = Some(Box::new(move |run| cleanup.call(run)));
+        self
+    }
+
+    /// `status(conditions)`
+    #[must_use]
+    pub fn conditions(mut self) -> Self
+    where
+        R::Object: Serialize,
+    {
+        self.declaration.conditions = true;
+        self.status = Some(read_status);
         self
     }
 

@@ -1,6 +1,10 @@
 //! Annotated functions against the in-process API server.
 
+#![allow(clippy::unused_async, reason = "a reconcile function is async")]
+
 mod world;
 
 mod children;
+mod lifecycle;
+mod relations;
 mod wiring;

@@ -28,7 +28,6 @@ use crate::{Action, controller, object::ObjectRef, reconcile::Attempt, store::St
         Soon,
     },
 )]
-#[expect(clippy::unused_async, reason = "a reconcile function is async")]
 async fn reconcile(
     object: Arc<ConfigMap>,
     notes: Arc<Notes>,

@@ -1,0 +1,157 @@
+//! What goes around the user's function: the finalizer before it, the cleanup instead of it, the status after it.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use kube::Resource;
+use serde_json::{Value, json};
+
+use super::{
+    Failed, Reconciler, Retry, Run, finalizer,
+    requests::{Requests, is_gone, is_lost_race},
+    status::{self, ReadStatus, Ready},
+    wiring::Function,
+};
+use crate::{Action, clock};
+
+/// So often a status is written while others write at the same time; then the backoff of the key takes over.
+const TRIES: usize = 5;
+
+type CleanupFunction<R> = Box<dyn Fn(&Run<R>) -> BoxFuture<'static, Result<(), Failed>> + Send + Sync>;
+
+/// The user's functions, and what the declaration puts around them.
+pub(super) struct Around<R: Reconciler> {
+    pub(super) requests: Requests<R::Object>,
+    pub(super) function: Function<R>,
+    pub(super) cleanup: Option<(String, CleanupFunction<R>)>,
+    /// How the status is read, if there is one to write.
+    pub(super) status: Option<ReadStatus<R::Object>>,
+    pub(super) conditions: bool,
+}
+
+impl<R: Reconciler> Around<R> {
+    pub(super) async fn run(self: Arc<Self>, mut run: Run<R>) -> Result<Action, Failed> {
+        if let Some((finalizer, cleanup)) = &self.cleanup {
+            if finalizer::is_dying(run.object().meta()) {
+                return self.clean_up(&run, finalizer, cleanup).await;
+            }
+            let stored = finalizer::add(&self.requests, run.object(), finalizer)
+                .await
+                .map_err(Failed::new)?;
+            match stored.filter(|object| !finalizer::is_dying(object.meta())) {
+                Some(object) => {
+                    run.confirms().wrote(object.meta());
+                    run.object = object;
+                }
+                // Its deletion is told by a watch.
+                None => return Ok(Action::await_change()),
+            }
+        }
+        let outcome = (self.function)(&run).await;
+        self.finish(&run, outcome).await
+    }
+
+    async fn clean_up(
+        &self,
+        run: &Run<R>,
+        finalizer: &str,
+        cleanup: &CleanupFunction<R>,
+    ) -> Result<Action, Failed> {
+        if !finalizer::holds(run.object().meta(), finalizer) {
+            return Ok(Action::await_change());
+        }
+        if let Err(error) = cleanup(run).await {
+            return self.finish(run, Err(error)).await;
+        }
+        if let Some(left) = finalizer::remove(&self.requests, run.object(), finalizer)
+            .await
+            .map_err(Failed::new)?
+        {
+            run.confirms().wrote(left.meta());
+        }
+        Ok(Action::await_change())
+    }
+
+    /// Writes the status that the run wants.
+    async fn finish(&self, run: &Run<R>, outcome: Result<Action, Failed>) -> Result<Action, Failed> {
+        let Some(read) = self.status.or_else(|| run.read_status.get().copied()) else {
+            return outcome;
+        };
+        let ready = self.conditions.then(|| ready(&outcome));
+        match (self.write(run, ready.as_ref(), read).await, outcome) {
+            (Ok(()), outcome) => outcome,
+            (Err(error), Ok(_)) => Err(Failed::new(error)),
+            (Err(error), Err(failed)) => {
+                tracing::warn!(%error, "cannot write the status of a failed reconcile");
+                Err(failed)
+            }
+        }
+    }
+
+    async fn write(
+        &self,
+        run: &Run<R>,
+        ready: Option<&Ready>,
+        read: ReadStatus<R::Object>,
+    ) -> Result<(), kube::Error> {
+        let mut object = Arc::clone(run.object());
+        let generation = object.meta().generation;
+        let now = clock::wall().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        for attempt in 0..TRIES {
+            let Value::Object(mut wanted) = run.status.wanted() else {
+                return Ok(());
+            };
+            let stored = read(&object);
+            if let Some(ready) = ready {
+                status::with_ready(&mut wanted, ready, &stored, generation, &now);
+            }
+            let wanted = Value::Object(wanted);
+            if !status::changes(&wanted, &stored) {
+                return Ok(());
+            }
+            let meta = object.meta();
+            // A merge replaces lists as a whole: it must not be made of an old one.
+            let version = json!({ "uid": meta.uid, "resourceVersion": meta.resource_version });
+            let patch = json!({ "metadata": version, "status": wanted });
+            match self.requests.merge_status(meta, &patch).await {
+                Ok(answer) => {
+                    run.confirms().wrote(answer.meta());
+                    return Ok(());
+                }
+                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) if !is_lost_race(&error) || attempt + 1 == TRIES => return Err(error),
+                Err(error) => tracing::debug!(%error, "the object changed during the reconcile"),
+            }
+            match self.requests.read(meta).await? {
+                Some(newer) => object = Arc::new(newer),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ready(outcome: &Result<Action, Failed>) -> Ready {
+    match outcome {
+        Ok(_) => Ready {
+            ready: true,
+            reason: "Reconciled".to_owned(),
+            message: String::new(),
+        },
+        Err(failed) => {
+            let error = failed.get();
+            let retried = if error.retry() == Retry::Never {
+                ""
+            } else {
+                " (it is tried again)"
+            };
+            // The API takes up to 32768 characters.
+            let message: String = error.to_string().chars().take(8192).collect();
+            Ready {
+                ready: false,
+                reason: error.reason().to_owned(),
+                message: message + retried,
+            }
+        }
+    }
+}
