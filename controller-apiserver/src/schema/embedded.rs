@@ -1,6 +1,6 @@
 //! Resources inside of resources: `x-kubernetes-embedded-resource`.
 //!
-//! Their `metadata` is an ObjectMeta whatever the schema says: unknown members are dropped, members
+//! Their `metadata` is an `ObjectMeta` whatever the schema says: unknown members are dropped, members
 //! of a wrong type make the request bad, and what is left must be well formed. Names are only
 //! checked for what cannot be part of a URL.
 
@@ -11,7 +11,7 @@ use super::path::Path;
 use crate::registry::names;
 use crate::status::Cause;
 
-/// The type of a member of ObjectMeta.
+/// The type of a member of `ObjectMeta`.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Text,
@@ -22,7 +22,7 @@ enum Shape {
     Objects,
 }
 
-/// The members of ObjectMeta.
+/// The members of `ObjectMeta`.
 const MEMBERS: [(&str, Shape); 15] = [
     ("annotations", Shape::TextMap),
     ("creationTimestamp", Shape::Time),

@@ -83,6 +83,7 @@ pub enum ListType {
 }
 
 /// The keywords that restrict values.
+#[expect(clippy::struct_excessive_bools, reason = "keywords as they are")]
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// `format`; one that the server does not know is none.

@@ -72,22 +72,18 @@ fn members(
             return true;
         }
         let path = path.child(key);
-        let node = match schema {
-            Some(schema) => match (schema.properties.get(key), &schema.additional) {
-                (Some(property), _) => Some(property),
-                (None, Some(Additional::Schema(values))) => Some(&**values),
-                (None, Some(Additional::Allowed(_))) => None,
-                (None, None) if schema.extensions.preserve_unknown_fields => return true,
-                (None, None) => {
-                    dropped.push(path.to_string());
-                    return false;
-                }
-            },
-            None => {
-                dropped.push(path.to_string());
-                return false;
-            }
-        };
+        let (known, node) =
+            match schema.map(|schema| (schema, schema.properties.get(key), &schema.additional)) {
+                Some((_, Some(property), _)) => (true, Some(property)),
+                Some((_, None, Some(Additional::Schema(values)))) => (true, Some(&**values)),
+                Some((_, None, Some(Additional::Allowed(_)))) => (true, None),
+                Some((schema, None, None)) if schema.extensions.preserve_unknown_fields => return true,
+                Some((_, None, None)) | None => (false, None),
+            };
+        if !known {
+            dropped.push(path.to_string());
+            return false;
+        }
         walk(member, node, node.is_some_and(is_resource), &path, dropped);
         true
     });

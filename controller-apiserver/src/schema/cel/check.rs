@@ -51,21 +51,15 @@ pub(super) fn check<'s>(expr: &Expr, scope: &mut Scope<'s>) -> Checked<'s> {
             library::call(name, Some(&target), &args)
         }
         Expr::List(items) => {
-            let mut element: Option<Type<'s>> = None;
-            for (item, access) in items {
-                let item = opened(check(item, scope)?, *access);
-                element = Some(element.map_or(item.clone(), |element| element.join(item)));
-            }
-            Ok(Type::List(Box::new(element.unwrap_or(Type::Dyn))))
+            let of = elements(items.iter().map(|(item, access)| (item, *access)), scope)?;
+            Ok(Type::List(Box::new(of)))
         }
         Expr::Map(entries) => {
-            let mut element: Option<Type<'s>> = None;
-            for (key, value, access) in entries {
+            for (key, ..) in entries {
                 check(key, scope)?;
-                let value = opened(check(value, scope)?, *access);
-                element = Some(element.map_or(value.clone(), |element| element.join(value)));
             }
-            Ok(Type::Map(Box::new(element.unwrap_or(Type::Dyn))))
+            let of = elements(entries.iter().map(|(_, value, access)| (value, *access)), scope)?;
+            Ok(Type::Map(Box::new(of)))
         }
         Expr::Unary(operator, operand) => unary(*operator, &check(operand, scope)?),
         Expr::Chain(first, rest) => {
@@ -83,7 +77,7 @@ pub(super) fn check<'s>(expr: &Expr, scope: &mut Scope<'s>) -> Checked<'s> {
             if !condition.meets(&Type::Bool) || !then.meets(&otherwise) {
                 return Err(overload("_?_:_", &[&condition, &then, &otherwise]));
             }
-            Ok(then.join(otherwise))
+            Ok(then.join(&otherwise))
         }
         Expr::Fold(fold) => folded(fold, scope),
         Expr::Bind(name, value, body) => {
@@ -109,6 +103,19 @@ pub(super) fn check<'s>(expr: &Expr, scope: &mut Scope<'s>) -> Checked<'s> {
             })
         }
     }
+}
+
+/// The type that all elements have.
+fn elements<'e, 's>(items: impl Iterator<Item = (&'e Expr, Access)>, scope: &mut Scope<'s>) -> Checked<'s> {
+    let mut all: Option<Type<'s>> = None;
+    for (item, access) in items {
+        let of = opened(check(item, scope)?, access);
+        all = Some(match all {
+            Some(all) => all.join(&of),
+            None => of,
+        });
+    }
+    Ok(all.unwrap_or(Type::Dyn))
 }
 
 fn with<'n, 's, T, const N: usize>(
@@ -254,7 +261,7 @@ fn binary<'s>(operator: Binary, left: &Type<'s>, right: &Type<'s>) -> Checked<'s
                 | (Bytes, Bytes)
                 | (Duration, Duration) => Some(left.clone()),
                 (Timestamp, Duration) | (Duration, Timestamp) => Some(Timestamp),
-                (List(a), List(b)) => Some(List(Box::new((**a).clone().join((**b).clone())))),
+                (List(a), List(b)) => Some(List(Box::new((**a).clone().join(b)))),
                 _ => None,
             },
         ),
@@ -355,7 +362,7 @@ fn folded<'s>(fold: &Fold, scope: &mut Scope<'s>) -> Checked<'s> {
     result
 }
 
-fn condition<'s>(expr: &Expr, scope: &mut Scope<'s>) -> Result<(), String> {
+fn condition(expr: &Expr, scope: &mut Scope<'_>) -> Result<(), String> {
     match check(expr, scope)? {
         Type::Bool | Type::Dyn => Ok(()),
         other => Err(overload("_&&_", &[&Type::Bool, &other])),

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
-use kube_cel::cel::objects::{Key, Map, OptionalValue};
+use kube_cel::cel::objects::Map;
 
-use super::ast::{Access, Expr, Fold, FoldKind, Unary};
+use super::access::{as_key, has, index, none, optional, select, some};
+use super::ast::{Access, Expr, Unary};
 use super::check::TYPE_NAMES;
 use super::{native, operators};
 
@@ -41,16 +42,9 @@ pub(super) struct Budget(pub(super) u64);
 impl Budget {
     pub(super) fn spend(&mut self, cost: usize) -> Result<(), Failure> {
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
-        match self.0.checked_sub(cost) {
-            Some(left) => {
-                self.0 = left;
-                Ok(())
-            }
-            None => {
-                self.0 = 0;
-                Err(Failure::Budget)
-            }
-        }
+        let left = self.0.checked_sub(cost);
+        self.0 = left.unwrap_or_default();
+        left.map(drop).ok_or(Failure::Budget)
     }
 
     /// Spends what it takes to walk a value.
@@ -88,9 +82,9 @@ impl Machine<'_> {
                 let target = self.eval(target)?;
                 has(&target, field)
             }
-            Expr::Index(target, index, access) => {
-                let (target, index) = (self.eval(target)?, self.eval(index)?);
-                self::index(&target, &index, *access)
+            Expr::Index(target, position, access) => {
+                let (target, at) = (self.eval(target)?, self.eval(position)?);
+                index(&target, &at, *access)
             }
             Expr::Call(name, args) => {
                 let args = self.all(args)?;
@@ -133,7 +127,8 @@ impl Machine<'_> {
                 flat,
             } => {
                 let target = self.eval(target)?;
-                let Some(inner) = opened(&target).ok_or_else(Failure::no_overload)? else {
+                let inner = optional(&target).ok_or_else(Failure::no_overload)?;
+                let Some(inner) = inner.value() else {
                     return Ok(none());
                 };
                 let result = self.with([(name, inner.clone())], |machine| machine.eval(body))?;
@@ -142,7 +137,7 @@ impl Machine<'_> {
         }
     }
 
-    fn with<T, const N: usize>(
+    pub(super) fn with<T, const N: usize>(
         &mut self,
         names: [(&String, Value); N],
         inner: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -169,7 +164,7 @@ impl Machine<'_> {
         exprs.iter().map(|expr| self.eval(expr)).collect()
     }
 
-    fn condition(&mut self, expr: &Expr) -> Result<bool, Failure> {
+    pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, Failure> {
         match self.eval(expr)? {
             Value::Bool(value) => Ok(value),
             _ => Err(Failure::no_overload()),
@@ -209,153 +204,15 @@ impl Machine<'_> {
         }
         error.map_or(Ok(Value::Bool(!decisive)), Err)
     }
-
-    fn fold(&mut self, fold: &Fold) -> Evaluated {
-        let range = self.eval(&fold.range)?;
-        let elements = elements(&range, fold.names.len())?;
-        match fold.kind {
-            FoldKind::All | FoldKind::Exists => self.quantified(fold, elements),
-            FoldKind::ExistsOne => {
-                let mut found = 0;
-                for element in elements {
-                    found +=
-                        usize::from(self.element(fold, element, |machine| machine.condition(&fold.body))?);
-                }
-                Ok(Value::Bool(found == 1))
-            }
-            FoldKind::SortBy => self.sorted(fold, elements),
-            _ => self.collected(fold, elements),
-        }
-    }
-
-    /// `all` and `exists`: an error counts only if no element decides.
-    fn quantified(&mut self, fold: &Fold, elements: Vec<Element>) -> Evaluated {
-        let decisive = fold.kind == FoldKind::Exists;
-        let mut error = None;
-        for element in elements {
-            match self.element(fold, element, |machine| machine.condition(&fold.body)) {
-                Ok(value) if value == decisive => return Ok(Value::Bool(decisive)),
-                Ok(_) => {}
-                Err(Failure::Budget) => return Err(Failure::Budget),
-                Err(failure) => error = error.or(Some(failure)),
-            }
-        }
-        error.map_or(Ok(Value::Bool(!decisive)), Err)
-    }
-
-    fn element<T>(
-        &mut self,
-        fold: &Fold,
-        element: Element,
-        inner: impl FnOnce(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.budget.spend(1)?;
-        match fold.names.as_slice() {
-            [first, second] => self.with([(first, element.key), (second, element.value)], inner),
-            [one, ..] => self.with([(one, element.value)], inner),
-            [] => inner(self),
-        }
-    }
-
-    /// `filter`, `map` and the `transform…`.
-    fn collected(&mut self, fold: &Fold, elements: Vec<Element>) -> Evaluated {
-        let mut list = Vec::new();
-        let mut map = HashMap::new();
-        for element in elements {
-            let kept = element.clone();
-            let result = self.element(fold, element, |machine| {
-                if let Some(filter) = &fold.filter
-                    && !machine.condition(filter)?
-                {
-                    return Ok(None);
-                }
-                machine.eval(&fold.body).map(Some)
-            })?;
-            let Some(result) = result else { continue };
-            match (fold.kind, result) {
-                (FoldKind::Filter, Value::Bool(false)) => {}
-                (FoldKind::Filter, Value::Bool(true)) => list.push(kept.value),
-                (FoldKind::Filter, _) => return Err(Failure::no_overload()),
-                (FoldKind::TransformMap, result) => {
-                    map.insert(as_key(&kept.key).ok_or_else(Failure::no_overload)?, result);
-                }
-                (FoldKind::TransformMapEntry, Value::Map(entries)) => {
-                    for (key, value) in entries.map.iter() {
-                        if map.insert(key.clone(), value.clone()).is_some() {
-                            return Err(Failure::Error(format!(
-                                "insert failed: key {key:?} already exists"
-                            )));
-                        }
-                    }
-                }
-                (FoldKind::TransformMapEntry, _) => return Err(Failure::no_overload()),
-                (_, result) => list.push(result),
-            }
-        }
-        Ok(match fold.kind {
-            FoldKind::TransformMap | FoldKind::TransformMapEntry => Value::Map(Map { map: Arc::new(map) }),
-            _ => Value::List(Arc::new(list)),
-        })
-    }
-
-    fn sorted(&mut self, fold: &Fold, elements: Vec<Element>) -> Evaluated {
-        let mut keyed = Vec::with_capacity(elements.len());
-        for element in elements {
-            let value = element.value.clone();
-            let key = self.element(fold, element, |machine| machine.eval(&fold.body))?;
-            if let Some((_, first)) = keyed.first() {
-                operators::compare(&key, first)?;
-            }
-            self.budget.spend(8)?;
-            keyed.push((value, key));
-        }
-        keyed.sort_by(|(_, a), (_, b)| operators::compare(a, b).unwrap_or(std::cmp::Ordering::Equal));
-        Ok(Value::List(Arc::new(
-            keyed.into_iter().map(|(value, _)| value).collect(),
-        )))
-    }
-}
-
-/// An element of a range: with one variable the value is the element, or the key of a map.
-#[derive(Clone, Debug)]
-struct Element {
-    key: Value,
-    value: Value,
-}
-
-fn elements(range: &Value, names: usize) -> Result<Vec<Element>, Failure> {
-    match range {
-        Value::List(items) => Ok(items
-            .iter()
-            .zip(0..)
-            .map(|(value, index)| Element {
-                key: Value::Int(index),
-                value: value.clone(),
-            })
-            .collect()),
-        Value::Map(map) => {
-            let mut entries: Vec<_> = map.map.iter().collect();
-            // Without an order the first failure would differ from run to run.
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Ok(entries
-                .into_iter()
-                .map(|(key, value)| {
-                    let key = from_key(key);
-                    let value = if names == 1 { key.clone() } else { value.clone() };
-                    Element { key, value }
-                })
-                .collect())
-        }
-        _ => Err(Failure::no_overload()),
-    }
 }
 
 fn entry(value: Value, access: Access) -> Result<Option<Value>, Failure> {
     match access {
         Access::Plain => Ok(Some(value)),
-        Access::Optional => opened(&value)
-            .map(Option::<&Value>::cloned)
-            .ok_or_else(Failure::no_overload),
+        Access::Optional => {
+            let inner = optional(&value).ok_or_else(Failure::no_overload)?;
+            Ok(inner.value().cloned())
+        }
     }
 }
 
@@ -368,109 +225,5 @@ fn unary(operator: Unary, operand: &Value) -> Evaluated {
             .ok_or_else(|| Failure::Error("integer overflow".to_owned())),
         (Unary::Negate, Value::Float(value)) => Ok(Value::Float(-value)),
         _ => Err(Failure::no_overload()),
-    }
-}
-
-/// The content of an optional: none if the value is not an optional.
-pub(super) fn opened(value: &Value) -> Option<Option<&Value>> {
-    match value {
-        Value::Opaque(opaque) => opaque.downcast_ref::<OptionalValue>().map(OptionalValue::value),
-        _ => None,
-    }
-}
-
-pub(super) fn some(value: Value) -> Value {
-    Value::Opaque(Arc::new(OptionalValue::of(value)))
-}
-
-pub(super) fn none() -> Value {
-    Value::Opaque(Arc::new(OptionalValue::none()))
-}
-
-fn select(target: &Value, field: &str, access: Access) -> Evaluated {
-    if let Some(inner) = opened(target) {
-        return Ok(inner
-            .and_then(|inner| member(inner, field))
-            .map_or_else(none, some));
-    }
-    match (member(target, field), access) {
-        (Some(value), Access::Plain) => Ok(value),
-        (Some(value), Access::Optional) => Ok(some(value)),
-        (None, Access::Optional) => Ok(none()),
-        (None, Access::Plain) if matches!(target, Value::Map(_)) => Err(Failure::no_key(field)),
-        (None, Access::Plain) => Err(Failure::no_overload()),
-    }
-}
-
-fn member(target: &Value, field: &str) -> Option<Value> {
-    match target {
-        Value::Map(map) => map.map.get(&Key::String(Arc::new(field.to_owned()))).cloned(),
-        _ => None,
-    }
-}
-
-fn has(target: &Value, field: &str) -> Evaluated {
-    match opened(target).unwrap_or(Some(target)) {
-        Some(inner @ Value::Map(_)) => Ok(Value::Bool(member(inner, field).is_some())),
-        None => Ok(Value::Bool(false)),
-        Some(_) => Err(Failure::no_overload()),
-    }
-}
-
-fn index(target: &Value, index: &Value, access: Access) -> Evaluated {
-    if let Some(inner) = opened(target) {
-        return Ok(inner
-            .and_then(|inner| at(inner, index).ok())
-            .map_or_else(none, some));
-    }
-    match (at(target, index), access) {
-        (found, Access::Plain) => found,
-        (found, Access::Optional) => Ok(found.map_or_else(|_| none(), some)),
-    }
-}
-
-fn at(target: &Value, index: &Value) -> Evaluated {
-    match target {
-        Value::List(items) => {
-            let position = match index {
-                Value::Int(index) => usize::try_from(*index).ok(),
-                Value::UInt(index) => usize::try_from(*index).ok(),
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "whole, and checked by get"
-                )]
-                Value::Float(index) if index.fract() == 0.0 && *index >= 0.0 => Some(*index as usize),
-                _ => return Err(Failure::no_overload()),
-            };
-            let found = position.and_then(|position| items.get(position)).cloned();
-            found.ok_or_else(|| Failure::Error(format!("index out of bounds: {}", native::text_of(index))))
-        }
-        Value::Map(map) => {
-            let key = as_key(index).ok_or_else(Failure::no_overload)?;
-            let found = map.map.get(&key).cloned();
-            found.ok_or_else(|| Failure::no_key(&native::text_of(index)))
-        }
-        _ => Err(Failure::no_overload()),
-    }
-}
-
-/// The key of a map for a value.
-pub(super) fn as_key(value: &Value) -> Option<Key> {
-    Some(match value {
-        Value::Int(value) => Key::Int(*value),
-        Value::UInt(value) => i64::try_from(*value).map_or(Key::Uint(*value), Key::Int),
-        Value::Bool(value) => Key::Bool(*value),
-        Value::String(value) => Key::String(value.clone()),
-        _ => return None,
-    })
-}
-
-fn from_key(key: &Key) -> Value {
-    match key {
-        Key::Int(value) => Value::Int(*value),
-        Key::Uint(value) => Value::UInt(*value),
-        Key::Bool(value) => Value::Bool(*value),
-        Key::String(value) => Value::String(value.clone()),
     }
 }

@@ -92,10 +92,10 @@ impl FieldPath<'_> {
                 Additional::Schema(node) => Some(node),
                 Additional::Allowed(_) => None,
             };
-            self.written.push_str(&format!("[{name}]"));
+            self.written.extend(["[", name, "]"]);
         } else {
             self.schema = Some(schema.properties.get(name).ok_or_else(invalid)?);
-            self.written.push_str(&format!(".{name}"));
+            self.written.extend([".", name]);
         }
         Ok(())
     }

@@ -250,17 +250,15 @@ pub(super) fn call<'s>(name: &str, target: Option<&Type<'s>>, args: &[Type<'s>])
     if named.peek().is_none() {
         return Err(format!("undeclared reference to '{name}' (in container '')"));
     }
-    match named.find(|(_, on, _)| on.fits(target)) {
-        Some((.., gives)) => Ok(gives.result(target, args)),
-        None => {
-            let args: Vec<String> = args.iter().map(Type::to_string).collect();
-            let target = target.map(|target| format!("{target}.")).unwrap_or_default();
-            Err(format!(
-                "found no matching overload for '{name}' applied to '{target}({})'",
-                args.join(", ")
-            ))
-        }
+    if let Some((.., gives)) = named.find(|(_, on, _)| on.fits(target)) {
+        return Ok(gives.result(target, args));
     }
+    let args: Vec<String> = args.iter().map(Type::to_string).collect();
+    let target = target.map(|target| format!("{target}.")).unwrap_or_default();
+    let args = args.join(", ");
+    Err(format!(
+        "found no matching overload for '{name}' applied to '{target}({args})'"
+    ))
 }
 
 impl On {
@@ -270,11 +268,12 @@ impl On {
         };
         match (self, target) {
             (Self::Nothing, _) => false,
-            (_, Type::Dyn) | (Self::Any, _) => true,
-            (Self::Text | Self::TextOrList, Type::Text) | (Self::List | Self::TextOrList, Type::List(_)) => {
-                true
-            }
-            (Self::Time, Type::Timestamp | Type::Duration) | (Self::Optional, Type::Optional(_)) => true,
+            (_, Type::Dyn)
+            | (Self::Any, _)
+            | (Self::Text | Self::TextOrList, Type::Text)
+            | (Self::List | Self::TextOrList, Type::List(_))
+            | (Self::Time, Type::Timestamp | Type::Duration)
+            | (Self::Optional, Type::Optional(_)) => true,
             // `format.named` gives an optional format, whose type is not told.
             (Self::Named(wanted), Type::Named(found)) => wanted == *found,
             _ => false,

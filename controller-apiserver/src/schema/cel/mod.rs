@@ -8,12 +8,14 @@
 //! cost of a rule is not estimated when the CRD is written, only bounded when it runs; elements
 //! of `set` and `map` lists are compared and joined in order.
 
+mod access;
 mod ast;
 mod bind;
 mod check;
 mod escape;
 mod eval;
 mod field_path;
+mod fold;
 mod lexer;
 mod library;
 mod macros;

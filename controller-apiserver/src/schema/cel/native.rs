@@ -7,7 +7,8 @@ use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr};
 use kube_cel::cel::{Context, ExecutionError, Value};
 
-use super::eval::{Budget, Evaluated, Failure, none, opened, some};
+use super::access::{none, optional, some};
+use super::eval::{Budget, Evaluated, Failure};
 use super::operators::equal;
 use crate::schema::pattern;
 
@@ -71,12 +72,12 @@ fn basic(name: &str, target: Option<&Value>, args: &[Value], budget: &mut Budget
         } else {
             some(value.clone())
         }),
-        (name, Some(target), args) => return optional(name, opened(target)?, target, args),
+        (name, Some(target), args) => return unwrap(name, optional(target)?.value(), target, args),
         _ => return None,
     })
 }
 
-fn optional(name: &str, inner: Option<&Value>, target: &Value, args: &[Value]) -> Option<Evaluated> {
+fn unwrap(name: &str, inner: Option<&Value>, target: &Value, args: &[Value]) -> Option<Evaluated> {
     Some(match (name, args) {
         ("hasValue", []) => Ok(Value::Bool(inner.is_some())),
         ("value", []) => inner

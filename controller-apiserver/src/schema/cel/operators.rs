@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use kube_cel::cel::Value;
 
+use super::access::as_key;
 use super::ast::Binary;
-use super::eval::{Budget, Evaluated, Failure, as_key};
+use super::eval::{Budget, Evaluated, Failure};
 
 /// The value of `left operator right`.
 pub(super) fn binary(operator: Binary, left: Value, right: Value, budget: &mut Budget) -> Evaluated {

@@ -164,7 +164,7 @@ impl Parser {
             }
             if count > 0 {
                 let operand = self.nested(Self::unary)?;
-                return negated(operator, count, operand);
+                return Ok(negated(operator, count, operand));
             }
         }
         self.postfix()
@@ -310,9 +310,9 @@ impl Parser {
     }
 }
 
-fn negated(operator: Unary, count: usize, operand: Expr) -> Parsed {
+fn negated(operator: Unary, count: usize, operand: Expr) -> Expr {
     let odd = count % 2 == 1;
-    Ok(match (operator, operand) {
+    match (operator, operand) {
         (_, operand) if !odd => operand,
         (Unary::Negate, Expr::Literal(Value::Int(value))) => Expr::Literal(Value::Int(-value)),
         (Unary::Negate, Expr::Literal(Value::UInt(value))) if value == i64::MIN.unsigned_abs() => {
@@ -320,7 +320,7 @@ fn negated(operator: Unary, count: usize, operand: Expr) -> Parsed {
         }
         (Unary::Negate, Expr::Literal(Value::Float(value))) => Expr::Literal(Value::Float(-value)),
         (operator, operand) => Expr::Unary(operator, Box::new(operand)),
-    })
+    }
 }
 
 fn binary(symbol: &str, strength: usize) -> Option<Binary> {

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::access::{none, some};
 use super::bind::bind;
-use super::eval::{Budget, Failure, Machine, none, some};
+use super::eval::{Budget, Failure, Machine};
 use super::{OLD_SELF, Program, Rule, SELF};
 use crate::schema::node::{ListType, Node};
 use crate::schema::path::Path;

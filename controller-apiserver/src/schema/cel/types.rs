@@ -121,8 +121,8 @@ impl<'s> Type<'s> {
     }
 
     /// The common type of two branches.
-    pub(super) fn join(self, other: Self) -> Self {
-        if std::mem::discriminant(&self) == std::mem::discriminant(&other) {
+    pub(super) fn join(self, other: &Self) -> Self {
+        if std::mem::discriminant(&self) == std::mem::discriminant(other) {
             self
         } else {
             Self::Dyn

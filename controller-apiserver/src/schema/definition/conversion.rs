@@ -25,28 +25,25 @@ pub(super) fn validate(spec: &Object, path: &Path<'_>, causes: &mut Vec<Cause>) 
         path.child("webhookClientConfig"),
         path.child("conversionReviewVersions"),
     );
+    if strategy == "Webhook" {
+        if let Some(client) = client {
+            validate_client(client, &client_path, causes);
+        } else {
+            let detail = "required when strategy is set to Webhook";
+            causes.push(Cause::required(client_path.to_string(), detail));
+        }
+        validate_versions(versions, &versions_path, causes);
+        return;
+    }
+    let field = path.child("strategy").to_string();
     match strategy {
-        "Webhook" => {
-            match client {
-                Some(client) => validate_client(client, &client_path, causes),
-                None => {
-                    let detail = "required when strategy is set to Webhook";
-                    causes.push(Cause::required(client_path.to_string(), detail));
-                }
-            }
-            validate_versions(versions, &versions_path, causes);
-            return;
-        }
-        "" => causes.push(Cause::required(path.child("strategy").to_string(), "")),
         "None" => {}
-        other => {
-            let field = path.child("strategy").to_string();
-            causes.push(Cause::not_supported(
-                field,
-                &other.into(),
-                "\"None\", \"Webhook\"",
-            ));
-        }
+        "" => causes.push(Cause::required(field, "")),
+        other => causes.push(Cause::not_supported(
+            field,
+            &other.into(),
+            "\"None\", \"Webhook\"",
+        )),
     }
     let detail = "should not be set when strategy is not set to Webhook";
     if client.is_some() {

@@ -1,8 +1,8 @@
 //! Definitions of custom resources: what is filled in, what is wrong, and which names are accepted.
 //!
 //! Pure functions over the JSON of a `CustomResourceDefinition` of `apiextensions.k8s.io/v1`.
-//! Source: API documentation, "Extend the Kubernetes API with CustomResourceDefinitions" and
-//! "Versions in CustomResourceDefinitions".
+//! Source: API documentation, "Extend the Kubernetes API with `CustomResourceDefinition`s" and
+//! "Versions in `CustomResourceDefinition`s".
 //!
 //! Not checked: the certificates of a conversion webhook.
 
