@@ -8,6 +8,7 @@
 //! [`advance`](Server::advance) for tests on a paused clock.
 
 pub mod access;
+mod builtin;
 mod call;
 mod clock;
 mod codec;

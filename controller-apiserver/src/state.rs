@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) guard: Guard,
     /// The certificate of the server's CA, for pods that would talk to it.
     pub(crate) ca: String,
+    /// Pods run as service accounts, which every namespace has.
+    pub(crate) accounts: bool,
     /// Wakes the watchers of a collection, in the order in which they wait.
     heads: BTreeMap<Arc<str>, Arc<Notify>>,
 }
@@ -47,6 +49,7 @@ impl State {
             definitions: BTreeMap::new(),
             guard,
             ca: String::new(),
+            accounts: false,
             heads: BTreeMap::new(),
         }
     }

@@ -45,6 +45,21 @@ pub(crate) fn quantity(text: &str) -> Option<String> {
     Some(number.canonical())
 }
 
+/// A quantity rounded up to thousandths, in canonical form.
+pub(crate) fn milli(text: &str) -> Option<String> {
+    const STEP: u128 = 1_000_000;
+    let mut number = Number::parse(text)?;
+    number.nanos = number.nanos.div_ceil(STEP).checked_mul(STEP)?;
+    Some(number.canonical())
+}
+
+/// A quantity as a number of nanos.
+pub(crate) fn nanos(text: &str) -> Option<i128> {
+    let number = Number::parse(text)?;
+    let nanos = i128::try_from(number.nanos).ok()?;
+    Some(if number.negative { -nanos } else { nanos })
+}
+
 /// The suffix family a quantity was written in, and is written back in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
@@ -137,7 +152,7 @@ impl Number {
             step += 1;
         }
         let (suffix, exponent) = DECIMAL[step];
-        if self.family == Family::Exponent && exponent != 0 {
+        if self.family == Family::Exponent {
             return format!("{sign}{value}e{exponent}");
         }
         format!("{sign}{value}{suffix}")
@@ -165,6 +180,7 @@ mod tests {
             ("1000", "1k"),
             ("0.1n", "1n"),
             ("12e6", "12e6"),
+            ("1e0", "1e0"),
         ] {
             assert_eq!(quantity(text).as_deref(), Some(canonical), "{text}");
         }

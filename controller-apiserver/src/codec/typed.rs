@@ -91,8 +91,12 @@ impl Decoder<'_> {
                 object.insert(key.clone(), empty);
             }
         }
-        for (key, value) in always(name) {
-            object.entry(*key).or_insert_with(|| value.clone());
+        let (nulls, texts) = always(name);
+        for key in nulls {
+            object.entry(*key).or_insert(Value::Null);
+        }
+        for key in texts {
+            object.entry(*key).or_insert_with(|| "".into());
         }
         Ok(())
     }
@@ -240,6 +244,8 @@ fn zero(ty: &Type) -> Value {
 /// How a field that must be written is written when nothing is in it.
 fn empty(ty: &Type) -> Value {
     match ty {
+        // Wherever it must be given it is a pointer.
+        Type::Struct(name) if name.ends_with(".LabelSelector") => Value::Null,
         Type::Struct(_) => Value::Object(Map::new()),
         other => zero(other),
     }
@@ -258,27 +264,35 @@ fn is_empty(value: &Value, field: &Field) -> bool {
     }
 }
 
-/// Fields that are optional and yet written when they are empty.
-fn always(name: &str) -> &'static [(&'static str, Value)] {
-    static RULES: [(&str, Value); 1] = [("rules", Value::Null)];
-    static EVENT: [(&str, Value); 5] = [
-        ("eventTime", Value::Null),
-        ("firstTimestamp", Value::Null),
-        ("lastTimestamp", Value::Null),
-        ("reportingComponent", Value::String(String::new())),
-        ("reportingInstance", Value::String(String::new())),
-    ];
-    static NEW_EVENT: [(&str, Value); 3] = [
-        ("eventTime", Value::Null),
-        ("deprecatedFirstTimestamp", Value::Null),
-        ("deprecatedLastTimestamp", Value::Null),
-    ];
-    match name {
-        "io.k8s.api.rbac.v1.Role" | "io.k8s.api.rbac.v1.ClusterRole" => &RULES,
-        "io.k8s.api.core.v1.Event" => &EVENT,
-        "io.k8s.api.events.v1.Event" => &NEW_EVENT,
+/// Fields that are optional and yet written when they are empty: as null, and as an empty text.
+fn always(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
+    let nulls: &[&str] = match name.strip_prefix("io.k8s.api.").unwrap_or_default() {
+        "rbac.v1.Role" | "rbac.v1.ClusterRole" => &["rules"],
+        "core.v1.Event" => {
+            return (
+                &["eventTime", "firstTimestamp", "lastTimestamp"],
+                &["reportingComponent", "reportingInstance"],
+            );
+        }
+        "events.v1.Event" => &["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"],
+        "core.v1.PodCondition" | "core.v1.PersistentVolumeClaimCondition" | "batch.v1.JobCondition" => {
+            &["lastProbeTime", "lastTransitionTime"]
+        }
+        "core.v1.NodeCondition" => &["lastHeartbeatTime", "lastTransitionTime"],
+        "apps.v1.DeploymentCondition" | "certificates.v1.CertificateSigningRequestCondition" => {
+            &["lastUpdateTime", "lastTransitionTime"]
+        }
+        "apps.v1.ReplicaSetCondition"
+        | "apps.v1.StatefulSetCondition"
+        | "apps.v1.DaemonSetCondition"
+        | "autoscaling.v2.HorizontalPodAutoscalerCondition"
+        | "core.v1.NamespaceCondition"
+        | "core.v1.ReplicationControllerCondition" => &["lastTransitionTime"],
+        "core.v1.ContainerStateRunning" => &["startedAt"],
+        "core.v1.ContainerStateTerminated" => &["startedAt", "finishedAt"],
         _ => &[],
-    }
+    };
+    (nulls, &[])
 }
 
 fn go_name(ty: &Type) -> &'static str {

@@ -55,7 +55,7 @@ fn missing(object: &Value, field: &str) -> bool {
 }
 
 /// Sets a field that is missing. What holds it is made if need be, but never taken for another type.
-fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
+pub(crate) fn set(object: &mut Value, field: &str, value: impl Into<Value>) {
     if object.is_null() {
         *object = Value::Object(Map::new());
     }

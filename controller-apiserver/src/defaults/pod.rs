@@ -1,8 +1,9 @@
 //! Pods and pod templates.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{at, each, missing, object, present, set, set_all};
+use crate::codec::scalars;
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
@@ -78,6 +79,11 @@ fn container(container: &mut Value, host_network: bool) {
             "terminationMessagePolicy": "File",
         }),
     );
+    for list in ["limits", "requests"] {
+        if let Some(amounts) = at(container, &["resources", list]) {
+            round(amounts);
+        }
+    }
     for port in each(container, "ports") {
         set(port, "protocol", "TCP");
         if host_network && port["hostPort"].as_i64().unwrap_or_default() == 0 {
@@ -97,6 +103,15 @@ fn container(container: &mut Value, host_network: bool) {
     for hook in ["postStart", "preStop"] {
         if let Some(http) = at(container, &["lifecycle", hook, "httpGet"]) {
             http_get(http);
+        }
+    }
+}
+
+/// Amounts are rounded up to thousandths.
+fn round(amounts: &mut Value) {
+    for amount in amounts.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Some(rounded) = amount.as_str().and_then(scalars::milli) {
+            *amount = rounded.into();
         }
     }
 }

@@ -54,6 +54,7 @@ pub enum Additional {
 }
 
 /// The `x-kubernetes-*` keywords of one level.
+#[expect(clippy::struct_excessive_bools, reason = "keywords as they are")]
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     /// `x-kubernetes-preserve-unknown-fields`.
@@ -83,7 +84,6 @@ pub enum ListType {
 }
 
 /// The keywords that restrict values.
-#[expect(clippy::struct_excessive_bools, reason = "keywords as they are")]
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// `format`; one that the server does not know is none.

@@ -1,22 +1,25 @@
 //! Real definitions and samples, and mistakes made in them.
 
+mod mistakes;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::{ListType, Node, Structural, definition};
+use super::{Structural, definition};
 use crate::status::Cause;
+use mistakes::{Broken, Mistake, Place, mistakes};
 
 fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/crds")
 }
 
 /// Every YAML document of a folder, with its file's name.
-fn documents(folder: PathBuf) -> Vec<(String, Value)> {
-    let entries = fs::read_dir(&folder).expect("the folder of test data");
+fn documents(folder: &Path) -> Vec<(String, Value)> {
+    let entries = fs::read_dir(folder).expect("the folder of test data");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     let mut all = Vec::new();
@@ -38,7 +41,7 @@ fn documents(folder: PathBuf) -> Vec<(String, Value)> {
 }
 
 fn definitions() -> Vec<(String, Value)> {
-    let mut all = documents(directory());
+    let mut all = documents(&directory());
     all.retain(|(_, document)| document["kind"] == "CustomResourceDefinition");
     all
 }
@@ -62,7 +65,7 @@ static SCHEMAS: LazyLock<BTreeMap<(String, String), Structural>> = LazyLock::new
 /// The samples whose kind is a custom one, with their schemas.
 fn samples() -> Vec<(String, Value, Structural)> {
     let mut samples = Vec::new();
-    for (name, document) in documents(directory().join("samples")) {
+    for (name, document) in documents(&directory().join("samples")) {
         let text = |key: &str| document[key].as_str().unwrap_or_default().to_owned();
         if let Some(schema) = SCHEMAS.get(&(text("apiVersion"), text("kind"))) {
             samples.push((name, document, schema.clone()));
@@ -104,177 +107,6 @@ fn real_samples_are_accepted() {
     }
 }
 
-/// A kind of mistake: what it makes of a value, and which cause it must lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Mistake {
-    WrongType,
-    MissingRequired,
-    NotInEnum,
-    AgainstPattern,
-    TooLong,
-    TooMany,
-    OutOfRange,
-    UnknownField,
-    Duplicate,
-}
-
-/// A broken copy of an object, where it is broken, and with which reason it must be refused.
-struct Broken {
-    mistake: Mistake,
-    object: Value,
-    field: String,
-    reason: &'static str,
-}
-
-/// Every mistake that can be made at one place of an object.
-fn mistakes(root: &Value, value: &Value, pointer: &str, field: &str, node: &Node, found: &mut Vec<Broken>) {
-    let mut make = |mistake, pointer: &str, field: &str, reason, new: Option<Value>| {
-        let mut object = root.clone();
-        match new {
-            Some(new) => *object.pointer_mut(pointer).expect("a place") = new,
-            None => {
-                let (parent, name) = pointer.rsplit_once('/').expect("a member");
-                object
-                    .pointer_mut(parent)
-                    .and_then(Value::as_object_mut)
-                    .expect("a parent")
-                    .remove(name);
-            }
-        }
-        found.push(Broken {
-            mistake,
-            object,
-            field: field.to_owned(),
-            reason,
-        });
-    };
-    let limits = &node.limits;
-    if !node.type_name.is_empty() && !node.extensions.int_or_string {
-        let wrong = if node.type_name == "boolean" {
-            json!("x")
-        } else {
-            json!(true)
-        };
-        make(
-            Mistake::WrongType,
-            pointer,
-            field,
-            "FieldValueTypeInvalid",
-            Some(wrong),
-        );
-    }
-    if !limits.allowed.is_empty() && value.is_string() {
-        make(
-            Mistake::NotInEnum,
-            pointer,
-            field,
-            "FieldValueNotSupported",
-            Some(json!("no such choice")),
-        );
-    }
-    if let (Some((_, pattern)), Value::String(_)) = (&limits.pattern, value) {
-        let wrong = "\u{1}~ not so ~\u{1}";
-        if !pattern.is_match(wrong) && limits.max_length.is_none_or(|max| max > 20) {
-            make(
-                Mistake::AgainstPattern,
-                pointer,
-                field,
-                "FieldValueInvalid",
-                Some(json!(wrong)),
-            );
-        }
-    }
-    if let (Some(max), Value::String(_)) = (limits.max_length, value) {
-        let long = "a".repeat(usize::try_from(max).expect("a length") + 1);
-        make(
-            Mistake::TooLong,
-            pointer,
-            field,
-            "FieldValueTooLong",
-            Some(json!(long)),
-        );
-    }
-    if let (Some(max), Value::Array(items)) = (limits.max_items, value)
-        && let Some(item) = items.first()
-        && max < 100
-    {
-        let many = vec![item.clone(); usize::try_from(max).expect("a number") + 1];
-        make(
-            Mistake::TooMany,
-            pointer,
-            field,
-            "FieldValueTooMany",
-            Some(many.into()),
-        );
-    }
-    if let (Some(max), Value::Number(_)) = (limits.maximum, value) {
-        make(
-            Mistake::OutOfRange,
-            pointer,
-            field,
-            "FieldValueInvalid",
-            Some(json!(max + 1.0)),
-        );
-    }
-    if let (ListType::Map, Value::Array(items)) = (node.extensions.list_type, value)
-        && let Some(item) = items.first()
-        && limits.max_items.is_none_or(|max| max > 1)
-    {
-        let field = format!("{field}[1]");
-        make(
-            Mistake::Duplicate,
-            pointer,
-            &field,
-            "FieldValueDuplicate",
-            Some(json!([item, item])),
-        );
-    }
-    if let Value::Object(map) = value {
-        for name in limits.required.iter().filter(|name| map.contains_key(*name)) {
-            if node
-                .properties
-                .get(name)
-                .is_some_and(|node| node.default.is_none())
-            {
-                let (pointer, field) = (format!("{pointer}/{name}"), format!("{field}.{name}"));
-                make(
-                    Mistake::MissingRequired,
-                    &pointer,
-                    &field,
-                    "FieldValueRequired",
-                    None,
-                );
-            }
-        }
-        if !node.properties.is_empty() && !node.extensions.preserve_unknown_fields {
-            let mut more = map.clone();
-            more.insert("noSuchField".to_owned(), json!(1));
-            let field = format!("{field}.noSuchField");
-            make(Mistake::UnknownField, pointer, &field, "", Some(more.into()));
-        }
-    }
-    match value {
-        Value::Object(map) => {
-            for (name, member) in map {
-                if let Some(node) = node.member(name) {
-                    let escaped = name.replace('~', "~0").replace('/', "~1");
-                    let pointer = format!("{pointer}/{escaped}");
-                    mistakes(root, member, &pointer, &format!("{field}.{name}"), node, found);
-                }
-            }
-        }
-        Value::Array(items) => {
-            if let Some(node) = &node.items {
-                for (index, item) in items.iter().enumerate() {
-                    let (pointer, field) = (format!("{pointer}/{index}"), format!("{field}[{index}]"));
-                    mistakes(root, item, &pointer, &field, node, found);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
 fn refusals(schema: &Structural, broken: &Broken) -> Result<(), String> {
     let mut object = broken.object.clone();
     let unknown = schema.prune(&mut object);
@@ -303,7 +135,7 @@ fn a_mistake_in_a_real_sample_is_refused_with_its_cause() {
         let mut found = Vec::new();
         let spec = &sample["spec"];
         let node = &schema.root().properties["spec"];
-        mistakes(&sample, spec, "/spec", "spec", node, &mut found);
+        mistakes(&sample, spec, &Place::new("/spec", "spec"), node, &mut found);
         let mut kinds = Vec::new();
         for broken in found {
             // One of each kind is enough for a sample: the first, which is the outermost.

@@ -136,6 +136,7 @@ impl ServerBuilder {
             ..Guard::new(authenticator)
         };
         let mut state = State::new(clock, self.seed, self.limits, guard);
+        state.accounts = self.enabled.accounts;
         state.ca = self.ca;
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             add_namespace(&mut state, name);

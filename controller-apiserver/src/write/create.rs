@@ -32,7 +32,8 @@ impl Session<'_> {
             self.track(None, &mut object, options);
         }
         let generated = self.fill_in(&mut object);
-        strategy::prepare_create(resource, &mut object, self.state);
+        self.admit_pod(&mut object)?;
+        strategy::prepare_create(resource, &mut object);
         if let Some(custom) = &resource.custom {
             custom.storage_schema.default(&mut object);
         }
@@ -40,6 +41,7 @@ impl Session<'_> {
         metadata::tidy(&mut object);
         self.admit_grants(None, &object)?;
         self.validate_new(&object)?;
+        self.allocate(None, &mut object)?;
         self.admit_creation()?;
         self.admit_owners(None, &object)?;
         self.warnings.extend(metadata::warnings(resource, &object));

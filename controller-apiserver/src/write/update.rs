@@ -11,7 +11,6 @@ use super::{WriteOptions, generation, metadata, status, strategy};
 use crate::call::{Answer, Session};
 use crate::object::{is_terminating, meta_list, meta_mut, meta_str};
 use crate::patch::apply;
-use crate::schema::{Review, definition};
 use crate::status::{ApiError, Cause};
 use crate::storage::Stored;
 use crate::view;
@@ -135,7 +134,7 @@ impl Session<'_> {
         if through_status {
             status::prepare(resource, &self.call.target.subresource, &old, &mut new);
         } else {
-            strategy::prepare_update(resource, &old, &mut new, self.state.store.revision());
+            strategy::prepare_update(resource, &old, &mut new);
         }
         if let Some(custom) = &resource.custom {
             custom.storage_schema.default(&mut new);
@@ -146,6 +145,9 @@ impl Session<'_> {
         }
         self.admit_grants(Some(&old), &new)?;
         self.validate_change(&old, &new)?;
+        if !through_status {
+            self.allocate(Some(&old), &mut new)?;
+        }
         self.admit_owners(Some(&old), &new)?;
         self.warnings.extend(metadata::warnings(resource, &new));
         self.warnings.extend(strategy::warnings(resource, &new));
@@ -157,11 +159,8 @@ impl Session<'_> {
     fn validate_change(&mut self, old: &Value, new: &Value) -> Result<(), ApiError> {
         let resource = self.resource();
         let mut causes = metadata::validate_update(resource, old, new);
-        let review = if resource.is_definition() && !self.call.target.subresource.is_empty() {
-            Review {
-                causes: definition::validate_status(new),
-                ..Review::default()
-            }
+        let review = if self.call.target.subresource == "status" {
+            strategy::review_status(resource, new, old)
         } else {
             strategy::review(resource, new, Some(old))
         };

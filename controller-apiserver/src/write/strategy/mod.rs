@@ -2,19 +2,20 @@
 
 mod config;
 mod event;
+mod pod;
 mod service;
 
 use serde_json::{Map, Value, json};
 
 use crate::access::{RBAC_GROUP, set_policy_defaults, validate_policy};
+use crate::builtin;
 use crate::object::{carry, meta_mut, meta_str};
 use crate::registry::Resource;
 use crate::schema::{Review, definition};
-use crate::state::State;
 use crate::status::Cause;
 
 /// Before an object is created: the status is not the client's, and some fields have defaults.
-pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, state: &mut State) {
+pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
     if resource.is_custom() {
         if resource.has_status()
             && let Some(map) = object.as_object_mut()
@@ -34,21 +35,40 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value, state: &mu
             }
             *finalizers = list.into();
         }
-        ("", "pods") => object["status"] = json!({"phase": "Pending", "qosClass": "BestEffort"}),
-        ("", "persistentvolumes" | "persistentvolumeclaims") => {
+        ("", "persistentvolumes") => object["status"] = json!({"phase": "Pending"}),
+        ("", "persistentvolumeclaims") => {
             object["status"] = json!({"phase": "Pending"});
+            protect(object, "kubernetes.io/pvc-protection");
         }
-        ("", "services") => service::prepare_create(object, state),
+        ("", "services") => {
+            object["status"] = json!({"loadBalancer": {}});
+            builtin::agree(object);
+        }
         ("", "nodes") => {}
         ("apiextensions.k8s.io", _) => definition::prepare_create(object),
-        _ if resource.has_status() => object["status"] = json!({}),
+        (group, plural) if resource.has_status() => {
+            object["status"] = builtin::first_status(group, plural, object);
+            if (group, plural) == ("batch", "jobs") {
+                builtin::label_job(object);
+            }
+        }
         _ => {}
     }
     prepare_both(resource, object);
 }
 
+/// Adds a finalizer that holds an object while it is in use.
+fn protect(object: &mut Value, finalizer: &str) {
+    let list = meta_mut(object).entry("finalizers").or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut()
+        && !list.iter().any(|known| known == finalizer)
+    {
+        list.push(finalizer.into());
+    }
+}
+
 /// Before an object is replaced through its own path: the status stays.
-pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value, revision: u64) {
+pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value) {
     if resource.is_definition() {
         definition::prepare_update(old, new);
         return;
@@ -60,7 +80,7 @@ pub(crate) fn prepare_update(resource: &Resource, old: &Value, new: &mut Value, 
         carry(&old["spec"].clone(), &mut new["spec"], "finalizers");
     }
     if resource.is("", "services") {
-        service::prepare_update(old, new, revision);
+        builtin::keep(old, new);
     }
     if !resource.is_custom() {
         prepare_both(resource, new);
@@ -93,6 +113,22 @@ pub(crate) fn review(resource: &Resource, new: &Value, old: Option<&Value>) -> R
     }
 }
 
+/// What is wrong with an object whose status is written.
+pub(crate) fn review_status(resource: &Resource, new: &Value, old: &Value) -> Review {
+    if let Some(custom) = &resource.custom {
+        return custom.schema.review(new, Some(old));
+    }
+    let causes = if resource.is_definition() {
+        definition::validate_status(new)
+    } else {
+        builtin::validate_status(&resource.group, &resource.plural, new)
+    };
+    Review {
+        causes,
+        ..Review::default()
+    }
+}
+
 /// What is worth a warning although it is accepted.
 pub(crate) fn warnings(resource: &Resource, object: &Value) -> Vec<String> {
     if resource.is_definition() {
@@ -115,8 +151,7 @@ fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause>
         (RBAC_GROUP, plural) => validate_policy(plural, old, new),
         ("" | "events.k8s.io", "events") => event::validate(resource, new, old),
         ("coordination.k8s.io", "leases") => lease(new),
-        ("", "services") => service::validate(new, old),
-        _ => Vec::new(),
+        (group, plural) => builtin::validate(group, plural, new, old),
     };
     if let Some(old) = old {
         causes.extend(config::immutable(resource, new, old));
