@@ -4,7 +4,7 @@
 
 pub use std::{sync::Arc, time::Duration};
 
-pub use kube::{Api, Client, CustomResource, Resource, ResourceExt};
+pub use kube::{Api, Client, CustomResource, Resource, ResourceExt, api::ObjectMeta};
 
 pub use crate::{
     Action, Backoff, Config, Controller, Operator, backoff,

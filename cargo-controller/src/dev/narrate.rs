@@ -124,6 +124,8 @@ fn reconciled(object: &Object, run: &Run) -> Line {
     }
     match (run.result, run.next_ms) {
         (RunResult::Permanent, _) => notes.push("runs again when it changes".to_owned()),
+        // It was asked to run again while it ran; its next line tells why.
+        (_, Some(0)) => {}
         (_, Some(next)) => notes.push(format!("runs again in {}", duration(next))),
         _ => {}
     }

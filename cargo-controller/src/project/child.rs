@@ -52,8 +52,8 @@ impl Child {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         if std::env::var_os("RUST_LOG").is_none() {
-            // What a person wants to know comes over the status endpoint.
-            command.env("RUST_LOG", "warn");
+            // What controllers do is told by the status endpoint, and need not be said twice.
+            command.env("RUST_LOG", "warn,controller_runtime=error");
         }
         #[cfg(unix)]
         command.process_group(0);

@@ -4,20 +4,20 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use controller_runtime::prelude::*;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::{Api, Patch, PatchParams};
 
 use crate::types::Document;
 
-/// What every reconcile may use.
-pub struct App {
-    client: Client,
+/// What every reconcile may use: connections, settings, caches of your own.
+pub(crate) struct App {
+    footer: String,
 }
 
 impl App {
-    pub async fn connect(client: &Client) -> Result<Self, kube::Error> {
-        Ok(Self {
-            client: client.clone(),
-        })
+    /// Called once, before the first reconcile.
+    pub(crate) async fn connect(client: &Client) -> Result<Self, kube::Error> {
+        let version = client.apiserver_version().await?;
+        let footer = format!("Published on Kubernetes {}.", version.git_version);
+        Ok(Self { footer })
     }
 }
 
@@ -28,16 +28,17 @@ impl App {
     predicates(generation),
     config(concurrency = 16, timeout = "30s"),
     backoff(initial = "1s", max = "5m"),
-    error = pub enum DocumentError {
+    error = pub(crate) enum DocumentError {
         #[error("kubernetes: {0}")] Kube(#[from] kube::Error),
         #[error("secret {0:?} is not there")] NoSecret(String),
         #[error("invalid spec: {0}")] #[permanent] InvalidSpec(&'static str),
     },
 )]
-pub async fn reconcile(
+pub(crate) async fn reconcile(
     document: Arc<Document>,
     app: Arc<App>,
     secrets: Store<Secret>,
+    children: Children,
 ) -> Result<Action, DocumentError> {
     if document.spec.title.trim().is_empty() {
         return Err(DocumentError::InvalidSpec("title is blank"));
@@ -46,26 +47,18 @@ pub async fn reconcile(
     let secret = secrets
         .get(name)
         .ok_or_else(|| DocumentError::NoSecret(name.clone()))?;
-    let map = render(&document, &secret);
-    let maps: Api<ConfigMap> = Api::namespaced(app.client.clone(), &document.namespace().unwrap_or_default());
-    maps.patch(
-        &document.name_any(),
-        &PatchParams::apply("document").force(),
-        &Patch::Apply(map),
-    )
-    .await?;
+    children.apply([render(&document, &secret, &app.footer)]).await?;
     Ok(Action::await_change())
 }
 
 /// The ConfigMap of a Document. It tells the Secret's version, never its content, so that readers reload when it changes.
-fn render(document: &Document, secret: &Secret) -> ConfigMap {
-    let text = format!("# {}\n\n{}\n", document.spec.title, document.spec.content);
+fn render(document: &Document, secret: &Secret, footer: &str) -> ConfigMap {
+    let spec = &document.spec;
+    let text = format!("# {}\n\n{}\n\n{footer}\n", spec.title, spec.content.trim_end());
     let version = secret.resource_version().unwrap_or_default();
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(document.name_any()),
-            namespace: document.namespace(),
-            owner_references: document.controller_owner_ref(&()).map(|owner| vec![owner]),
             annotations: Some(BTreeMap::from([(
                 "example.com/secret-version".to_owned(),
                 version,

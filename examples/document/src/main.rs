@@ -1,2 +1,25 @@
-//! examples/document
-fn main() {}
+//! The operator for Documents.
+//!
+//! `cargo run` runs it against the cluster of your kubeconfig, `cargo run -- crds` prints its CRD, and
+//! `cargo controller dev` runs it with no cluster at all.
+
+mod controller;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use controller_runtime::prelude::*;
+
+use crate::{
+    controller::{App, reconcile},
+    types::Document,
+};
+
+#[tokio::main]
+async fn main() -> controller_runtime::Result<()> {
+    Operator::new("documents")
+        .crd::<Document>()
+        .controller(reconcile::controller(App::connect))
+        .main()
+        .await
+}

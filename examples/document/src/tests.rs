@@ -45,16 +45,21 @@ fn secret() -> Secret {
 /// The function is an ordinary one: call it.
 #[tokio::test(start_paused = true)]
 async fn a_blank_title_and_a_missing_secret_are_errors_of_their_own() {
-    let app = Arc::new(App::connect(&Server::new().client()).await.unwrap());
-    let none = Store::from_objects([]);
-    let error = reconcile(Arc::new(document(" ")), app.clone(), none.clone())
-        .await
-        .unwrap_err();
+    let client = Server::new().client();
+    let app = Arc::new(App::connect(&client).await.unwrap());
+    let call = async |title: &str| {
+        let document = document(title);
+        let children = Children::new(client.clone(), "document", &document);
+        reconcile(Arc::new(document), app.clone(), Store::from_objects([]), children)
+            .await
+            .unwrap_err()
+    };
+    let error = call(" ").await;
     assert!(matches!(error, DocumentError::InvalidSpec(_)), "{error}");
-    let error = reconcile(Arc::new(document("Welcome")), app, none)
-        .await
-        .unwrap_err();
-    assert_eq!(error.to_string(), "secret \"readers\" is not there");
+    assert_eq!(
+        call("Welcome").await.to_string(),
+        "secret \"readers\" is not there"
+    );
 }
 
 /// The whole: the map follows when the Secret appears, and goes when the owner goes.
@@ -85,7 +90,11 @@ async fn the_map_follows_the_secret_and_the_owner() {
     secrets.create(&PostParams::default(), &secret()).await.unwrap();
     server.settle().await.unwrap();
     let map = maps.get("welcome").await.unwrap();
-    assert_eq!(map.data.unwrap()["document.md"], "# Welcome\n\nHello.\n");
+    let text = &map.data.unwrap()["document.md"];
+    assert!(
+        text.starts_with("# Welcome\n\nHello.\n\nPublished on Kubernetes v"),
+        "{text}"
+    );
 
     documents.delete("welcome", &Default::default()).await.unwrap();
     server.settle().await.unwrap();

@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
     group = "example.com",
     version = "v1",
     kind = "Document",
-    namespaced,
-    shortname = "doc"
+    plural = "documents",
+    namespaced
 )]
 #[kube(printcolumn = r#"{"name":"Title","type":"string","jsonPath":".spec.title"}"#)]
 #[kube(printcolumn = r#"{"name":"Secret","type":"string","jsonPath":".spec.secretName"}"#)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentSpec {
+pub(crate) struct DocumentSpec {
     /// What the text is called.
-    pub title: String,
+    pub(crate) title: String,
     /// The text.
-    pub content: String,
+    pub(crate) content: String,
     /// The Secret that readers of the text need, in the same namespace.
-    pub secret_name: String,
+    pub(crate) secret_name: String,
 }
