@@ -31,7 +31,7 @@ const ORDERS: &[Order] = &[
     Order {
         name: "in flight",
         size: 100_000,
-        sides: &["tokio", "ours"],
+        sides: ALL,
     },
     Order {
         name: "storm",
@@ -80,14 +80,8 @@ const ORDERS: &[Order] = &[
     },
 ];
 
-/// How long reconciles in flight sleep, so that their rate stays within what two cores can do.
-fn sleep(size: usize) -> Duration {
-    Duration::from_secs(match size {
-        0..5_000 => 1,
-        5_000..50_000 => 5,
-        _ => 10,
-    })
-}
+/// How long reconciles in flight sleep.
+const SLEEP: Duration = Duration::from_secs(1);
 
 /// How long to warm up and to measure, for tasks that sleep so long.
 pub(crate) fn spans(sleep: Duration) -> (Duration, Duration) {
@@ -118,9 +112,9 @@ async fn one(name: &str, side: &str, size: usize) -> Readings {
     const PLACES: Option<u16> = Some(50);
     const SHORT: Duration = Duration::from_millis(2);
     match (name, side) {
-        ("in flight", "tokio") => bare::in_flight(size, sleep(size)).await,
-        ("in flight", "kube-rs") => kubes::in_flight(size, sleep(size), None).await,
-        ("in flight", "ours") => ours::in_flight(size, sleep(size), None).await,
+        ("in flight", "tokio") => bare::in_flight(size, SLEEP).await,
+        ("in flight", "kube-rs") => kubes::in_flight(size, SLEEP, None).await,
+        ("in flight", "ours") => ours::in_flight(size, SLEEP, None).await,
         ("storm", "tokio") => bare::storm(size).await,
         ("storm", "kube-rs") => kubes::storm(size).await,
         ("storm", "ours") => ours::storm(size).await,

@@ -30,11 +30,10 @@ impl Causes {
         }
     }
 
-    pub(super) fn take(&mut self) -> Vec<Cause> {
-        std::mem::take(&mut self.list)
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
     }
 
-    #[cfg(test)]
     pub(super) fn as_slice(&self) -> &[Cause] {
         &self.list
     }

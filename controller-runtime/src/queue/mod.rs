@@ -62,7 +62,6 @@ pub(crate) struct Wish {
 pub(crate) struct Popped<K> {
     pub(crate) slot: SlotId,
     pub(crate) key: Arc<K>,
-    pub(crate) causes: Vec<Cause>,
     pub(crate) failures: u32,
     pub(crate) level: Level,
     /// Since when it could have run.
@@ -204,11 +203,15 @@ impl<K: Eq + Hash> Queue<K> {
         Some(Popped {
             slot: id,
             key: Arc::clone(&slot.key),
-            causes: slot.causes.take(),
             failures: slot.failures,
             level: slot.level,
             since,
         })
+    }
+
+    /// Why a key that was given out runs, oldest cause first.
+    pub(crate) fn causes(&self, slot: SlotId) -> &[Cause] {
+        self.slots.get(slot).causes.as_slice()
     }
 
     /// Takes a key back after its run; `uid` is that of the object that ran.
@@ -230,11 +233,13 @@ impl<K: Eq + Hash> Queue<K> {
             }
             slot.settle(&self.settings, outcome, &run, now)
         };
-        if let Some(plan) = &planned {
+        slot.causes.clear();
+        let mut due = None;
+        if let Some(plan) = planned {
             slot.level = plan.level;
-            slot.causes.add(plan.cause.clone());
+            slot.causes.add(plan.cause);
+            due = Some(plan.due);
         }
-        let mut due = planned.map(|plan| plan.due);
         if let Some(again) = run.again {
             self.again -= 1;
             let wanted = slot.window.map_or(again.due, |window| window.admit(again.due));
@@ -314,12 +319,6 @@ impl<K: Eq + Hash> Queue<K> {
     /// How many keys have something to do or to remember.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
-    }
-
-    /// The causes of the coming run of `key`, oldest first.
-    pub(crate) fn causes(&self, key: &K) -> Vec<Cause> {
-        let slot = self.slots.find(key).map(|id| self.slots.get(id));
-        slot.map_or_else(Vec::new, |slot| slot.causes.as_slice().to_vec())
     }
 
     /// Everything that the fields promise, checked in full.

@@ -41,7 +41,7 @@ pub(crate) enum After {
 }
 
 /// What a finished run left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Next {
     /// When the key runs next, if that is known.
     pub(crate) due: Option<Instant>,

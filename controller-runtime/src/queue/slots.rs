@@ -55,6 +55,14 @@ impl<K: Eq + Hash> Slots<K> {
         clippy::expect_used,
         reason = "invariant: a slot number is given out only while its slot exists"
     )]
+    pub(super) fn get(&self, id: SlotId) -> &Slot<K> {
+        self.entries[id.index()].as_ref().expect("the slot exists")
+    }
+
+    #[expect(
+        clippy::expect_used,
+        reason = "invariant: a slot number is given out only while its slot exists"
+    )]
     pub(super) fn get_mut(&mut self, id: SlotId) -> &mut Slot<K> {
         self.entries[id.index()].as_mut().expect("the slot exists")
     }
@@ -99,10 +107,6 @@ impl<K: Eq + Hash> Slots<K> {
 impl<K: Eq + Hash> Slots<K> {
     pub(super) fn len(&self) -> usize {
         self.by_key.len()
-    }
-
-    pub(super) fn get(&self, id: SlotId) -> &Slot<K> {
-        self.entries[id.index()].as_ref().expect("the slot exists")
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K>)> {

@@ -16,11 +16,12 @@ use kube::runtime::watcher;
 use tokio::{task::JoinHandle, time::Sleep};
 
 use super::{
+    Depth,
     begin::Before,
     judge::Judged,
     life::Phase,
     outbox::Outbox,
-    shared::{Gate, Shared},
+    shared::Shared,
     task::{Port, Report},
     tell::Teller,
 };
@@ -28,7 +29,7 @@ use crate::{
     Action, Config, Error,
     clock::{self, Instant},
     object::{Object, ObjectRef},
-    queue::Settings,
+    queue::{Next, Outcome, Popped, Settings, SlotId},
     shutdown::Stage,
     store::Cache,
 };
@@ -62,6 +63,17 @@ pub(super) struct Running<K: Object> {
     pub(super) task: JoinHandle<()>,
 }
 
+/// The end of a run on its way to the queue and to everyone else.
+pub(super) struct End<K: Object, E> {
+    pub(super) slot: SlotId,
+    pub(super) at: Instant,
+    pub(super) running: Running<K>,
+    pub(super) outcome: Outcome,
+    pub(super) judged: Judged<E>,
+    /// What the queue says to it.
+    pub(super) next: Next,
+}
+
 /// Everything a runner is made of.
 pub(crate) struct Parts<K: Object, R, P> {
     pub(crate) shared: Arc<Shared<K>>,
@@ -89,6 +101,9 @@ pub(crate) struct Runner<K: Object, R, P, E: StdError + 'static> {
     pub(super) running: Vec<Option<Running<K>>>,
     /// Reports that were taken and wait for their turn.
     pub(super) reports: Vec<Report<E>>,
+    /// Empty between turns; kept for their memory.
+    pub(super) ends: Vec<End<K, E>>,
+    pub(super) popped: Vec<Popped<ObjectRef<K>>>,
     pub(super) outbox: Outbox<Item<K, E>>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
     pub(super) rng: fastrand::Rng,
@@ -124,6 +139,8 @@ where
             pumps: Vec::new(),
             running: Vec::new(),
             reports: Vec::new(),
+            ends: Vec::new(),
+            popped: Vec::new(),
             outbox: Outbox::new(),
             timer: None,
             runs: 0,
@@ -133,12 +150,12 @@ where
     }
 
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item<K, E>>> {
-        self.shared.waker.register(cx.waker());
-        let now = clock::now();
         if self.phase == Phase::New {
             self.begin();
         }
+        let now = clock::now();
         if self.phase != Phase::Over && self.outbox.wants_more(now) {
+            self.shared.waker.register(cx.waker());
             self.turn(now, cx);
         }
         match self.outbox.pop() {
@@ -169,8 +186,9 @@ where
         if more_reports || more_keys {
             cx.waker().wake_by_ref();
         }
-        self.finish_up(stage, now);
-        self.set_timer(now, cx);
+        let view = self.shared.view();
+        self.finish_up(&view, stage, now);
+        self.set_timer(&view, now, cx);
     }
 
     /// Handles reports, within the budget; tells whether some are left.
@@ -178,48 +196,61 @@ where
         if self.reports.is_empty() {
             self.port.take(&mut self.reports);
         }
-        let from = self.reports.len().saturating_sub(BUDGET);
-        let mut reports = std::mem::take(&mut self.reports);
-        for report in reports.drain(from..) {
-            self.take_report(report);
+        if self.reports.is_empty() {
+            return false;
         }
+        let mut reports = std::mem::take(&mut self.reports);
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.extend(
+            reports
+                .drain(..BUDGET.min(reports.len()))
+                .filter_map(|report| self.end(report)),
+        );
         self.reports = reports;
+        self.shared.finish(&mut ends);
+        for end in ends.drain(..) {
+            self.publish(end);
+        }
+        self.ends = ends;
         !self.reports.is_empty()
     }
 
-    fn take_report(&mut self, report: Report<E>) {
-        let Some(running) = self.running.get_mut(report.slot.index()).and_then(Option::take) else {
-            return;
-        };
-        let (outcome, ended) = self.judge(&running.run, report.ended);
-        let uid = running.run.object.meta().uid.as_deref();
-        let next = self
-            .shared
-            .lock()
-            .queue
-            .finish(report.slot, uid, outcome, report.at);
-        let took = report.at - running.started;
+    /// Asks the error policy, outside of any lock.
+    fn end(&mut self, report: Report<E>) -> Option<End<K, E>> {
+        let running = self.running.get_mut(report.slot.index()).and_then(Option::take)?;
+        let (outcome, judged) = self.judge(&running.run, report.ended);
+        Some(End {
+            slot: report.slot,
+            at: report.at,
+            running,
+            outcome,
+            judged,
+            next: Next::default(),
+        })
+    }
+
+    /// Tells everyone but the queue.
+    fn publish(&mut self, end: End<K, E>) {
+        let Running {
+            run, key, started, ..
+        } = end.running;
+        let took = end.at - started;
         self.teller
-            .finished(running.run.id, &running.key, &ended, took, next, report.at);
-        let key = || Box::new((*running.key).clone().erase());
-        self.outbox.push(match ended {
-            Judged::Succeeded(action) => Ok(((*running.key).clone(), action)),
-            Judged::Failed(error) | Judged::GaveUp(error) => Err(Error::ReconcilerFailed(error, key())),
-            Judged::Panicked(message) => Err(Error::Panicked(message, key())),
-            Judged::TimedOut(limit) => Err(Error::TimedOut(limit, key())),
+            .finished(run.id, &key, &end.judged, took, end.next, end.at);
+        let erased = || Box::new((*key).clone().erase());
+        self.outbox.push(match end.judged {
+            Judged::Succeeded(action) => Ok(((*key).clone(), action)),
+            Judged::Failed(error) | Judged::GaveUp(error) => Err(Error::ReconcilerFailed(error, erased())),
+            Judged::Panicked(message) => Err(Error::Panicked(message, erased())),
+            Judged::TimedOut(limit) => Err(Error::TimedOut(limit, erased())),
         });
     }
 
     /// Sleeps until something is due.
-    fn set_timer(&mut self, now: Instant, cx: &mut Context<'_>) {
+    fn set_timer(&mut self, view: &Depth, now: Instant, cx: &mut Context<'_>) {
         let due = match self.phase {
-            Phase::Running => {
-                let state = self.shared.lock();
-                if !matches!(state.gate, Gate::Open) {
-                    return;
-                }
-                state.queue.next_due()
-            }
+            Phase::Running if view.synced => view.next_due,
+            Phase::Running => None,
             Phase::Draining { until } => Some(until),
             Phase::New | Phase::Over => None,
         };

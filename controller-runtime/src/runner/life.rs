@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use super::{Runner, shared::Gate};
+use super::{Depth, Runner, shared::Gate};
 use crate::{
     Error,
     clock::{self, Instant},
@@ -57,21 +57,13 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
     }
 
     /// Tells when all is quiet, and ends the controller when a shutdown is through.
-    pub(super) fn finish_up(&mut self, stage: Stage, now: Instant) {
-        let (ready, running, next_due) = {
-            let shared = self.shared.lock();
-            (
-                shared.queue.ready(),
-                shared.queue.running(),
-                shared.queue.next_due(),
-            )
-        };
+    pub(super) fn finish_up(&mut self, view: &Depth, stage: Stage, now: Instant) {
         match self.phase {
-            Phase::Running if ready == 0 && running == 0 && !self.settled => {
+            Phase::Running if view.synced && view.ready == 0 && view.running == 0 && !self.settled => {
                 self.settled = true;
-                self.teller.settled(next_due);
+                self.teller.settled(view.next_due);
             }
-            Phase::Draining { until } if running == 0 || stage == Stage::Stopped || until <= now => {
+            Phase::Draining { until } if view.running == 0 || stage == Stage::Stopped || until <= now => {
                 self.interrupt();
                 self.phase = Phase::Over;
                 self.teller.stopped();

@@ -6,9 +6,11 @@ use crate::clock::Instant;
 
 /// How many results wait; older ones give way.
 const CAPACITY: usize = 8192;
-/// From so many on, results are handed on before new ones are made …
+/// While results wait, they are handed on for so long before new ones are made: a turn is then worth its cost.
+const PAUSE: Duration = Duration::from_micros(250);
+/// From so many results on, …
 const MANY: usize = 256;
-/// … for so long.
+/// … they are handed on for so long.
 const BURST: Duration = Duration::from_millis(100);
 
 /// A bounded buffer of results.
@@ -49,7 +51,12 @@ impl<R> Outbox<R> {
 
     /// Whether it is time to make new results; if so, that is noted.
     pub(super) fn wants_more(&mut self, now: Instant) -> bool {
-        let wants = self.results.len() < MANY || self.turned.is_none_or(|turned| now - turned >= BURST);
+        let pause = match self.results.len() {
+            0 => Duration::ZERO,
+            1..MANY => PAUSE,
+            _ => BURST,
+        };
+        let wants = self.turned.is_none_or(|turned| now - turned >= pause);
         if wants {
             self.turned = Some(now);
         }

@@ -11,15 +11,18 @@ use std::{
 use futures::task::AtomicWaker;
 use kube::runtime::watcher;
 
-use super::{Depth, gauge::Counted};
+use super::{Depth, drive::End, gauge::Counted};
 use crate::{
-    RunnerError, clock,
+    RunnerError,
+    clock::{self, Instant},
     object::{Object, ObjectRef},
-    queue::{Queue, Settings, Wish},
+    queue::{Popped, Queue, Settings, Wish},
     shutdown::Stage,
     trigger::Request,
 };
 
+/// How many keys one turn gives out at most; then others get the thread.
+const BUDGET: usize = 1024;
 /// How many errors of outside streams wait for the result stream; older ones give way.
 const SOURCE_ERRORS: usize = 64;
 
@@ -68,6 +71,39 @@ impl<K: Object> Shared<K> {
     pub(super) fn lock(&self) -> MutexGuard<'_, State<K>> {
         // The queue keeps its own invariants at every step, so a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the queue its keys back, all under one lock.
+    pub(super) fn finish<E>(&self, ends: &mut [End<K, E>]) {
+        let mut state = self.lock();
+        for end in ends {
+            let uid = end.running.run.object.meta().uid.as_deref();
+            end.next = state.queue.finish(end.slot, uid, end.outcome, end.at);
+        }
+    }
+
+    /// Takes keys to run, all under one lock; tells whether there may be more.
+    ///
+    /// Keys whose due has come are made ready even if none may start, for they no longer need the timer.
+    pub(super) fn pop(&self, into: &mut Vec<Popped<ObjectRef<K>>>, limit: usize, now: Instant) -> bool {
+        let mut state = self.lock();
+        state.queue.advance(now);
+        if !matches!(state.gate, Gate::Open) {
+            return false;
+        }
+        let free = limit.saturating_sub(state.queue.running());
+        for _ in 0..free.min(BUDGET) {
+            match state.queue.pop(now) {
+                Some(popped) => into.push(popped),
+                None => return false,
+            }
+        }
+        free > BUDGET
+    }
+
+    /// The state at this moment.
+    pub(super) fn view(&self) -> Depth {
+        self.depth()
     }
 
     /// Changes the state and wakes the runner.

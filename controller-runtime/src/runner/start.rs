@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use super::{Inlet, Run, Runner, drive::Running, guard::guard, shared::Gate, task::spawn};
+use super::{Inlet, Run, Runner, drive::Running, guard::guard, task::spawn};
 use crate::{
     Action, Error,
     clock::Instant,
@@ -10,9 +10,6 @@ use crate::{
     queue::{Outcome, Popped},
     trigger::{Cause, Request},
 };
-
-/// How many keys one turn gives out at most; then others get the thread.
-const BUDGET: usize = 1024;
 
 impl<K, R, P, E, Fut> Runner<K, R, P, E>
 where
@@ -27,22 +24,13 @@ where
             0 => usize::MAX,
             limit => usize::from(limit),
         };
-        // Also when nothing may start: a key whose due has come no longer needs the timer.
-        self.shared.lock().queue.advance(now);
-        for _ in 0..BUDGET {
-            let popped = {
-                let mut state = self.shared.lock();
-                if !matches!(state.gate, Gate::Open) || state.queue.running() >= limit {
-                    return false;
-                }
-                state.queue.pop(now)
-            };
-            match popped {
-                Some(popped) => self.start(popped, now),
-                None => return false,
-            }
+        let mut popped = std::mem::take(&mut self.popped);
+        let more = self.shared.pop(&mut popped, limit, now);
+        for key in popped.drain(..) {
+            self.start(key, now);
         }
-        true
+        self.popped = popped;
+        more
     }
 
     fn start(&mut self, popped: Popped<ObjectRef<K>>, now: Instant) {
@@ -52,7 +40,7 @@ where
             return;
         };
         if object.meta().namespace != popped.key.namespace {
-            self.redirect(popped, &object, now);
+            self.redirect(&popped, &object, now);
             return;
         }
         self.runs += 1;
@@ -61,7 +49,7 @@ where
             failures: popped.failures,
             id: self.runs,
         };
-        let span = self.teller.started(&run, &popped, now);
+        let span = self.teller.started(&run, &popped, &self.shared, now);
         let reconcile = &mut self.reconcile;
         let future = guard(|| span.in_scope(|| reconcile(run.clone())));
         let (slot, timeout) = (popped.slot, self.config.timeout);
@@ -99,17 +87,19 @@ where
     }
 
     /// The key names a cluster-scoped object with a namespace: two keys for one object could run at the same time.
-    fn redirect(&mut self, popped: Popped<ObjectRef<K>>, object: &K, now: Instant) {
-        self.shared
-            .lock()
-            .queue
-            .finish(popped.slot, None, Outcome::Missing, now);
+    fn redirect(&mut self, popped: &Popped<ObjectRef<K>>, object: &K, now: Instant) {
+        let cause = {
+            let mut state = self.shared.lock();
+            let cause = state.queue.causes(popped.slot).last().cloned();
+            state.queue.finish(popped.slot, None, Outcome::Missing, now);
+            cause.unwrap_or(Cause::Updated)
+        };
         let mut key = (*popped.key).clone();
         key.namespace.clone_from(&object.meta().namespace);
         Inlet::new(&self.shared).push(Request {
             key,
             level: popped.level,
-            cause: popped.causes.into_iter().next_back().unwrap_or(Cause::Updated),
+            cause,
             uid: None,
             gone: false,
         });

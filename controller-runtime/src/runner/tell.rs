@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Event, Finished, Gauge, Observer, Outcome, SourceChange, Started, Subject, drive::Run, judge::Judged,
+    Event, Finished, Gauge, Observer, Outcome, Shared, SourceChange, Started, Subject, drive::Run,
+    judge::Judged,
 };
 use crate::{
     Action,
@@ -83,20 +84,34 @@ impl<K: Object> Teller<K> {
     }
 
     /// Tells the start of a run, and makes its span.
-    pub(super) fn started(&self, run: &Run<K>, popped: &Popped<ObjectRef<K>>, now: Instant) -> tracing::Span {
-        self.tell(&Event::Started(Started {
-            id: run.id,
-            object: self.subject(&popped.key),
-            causes: &popped.causes,
-            failures: run.failures,
-            waited: now - popped.since,
-        }));
-        tracing::info_span!(
+    pub(super) fn started(
+        &self,
+        run: &Run<K>,
+        popped: &Popped<ObjectRef<K>>,
+        shared: &Shared<K>,
+        now: Instant,
+    ) -> tracing::Span {
+        // Causes are copied for those who listen only.
+        let causes = || shared.lock().queue.causes(popped.slot).to_vec();
+        if self.observer.is_some() {
+            self.tell(&Event::Started(Started {
+                id: run.id,
+                object: self.subject(&popped.key),
+                causes: &causes(),
+                failures: run.failures,
+                waited: now - popped.since,
+            }));
+        }
+        let span = tracing::info_span!(
             "reconciling object",
             object.ref = %popped.key,
-            object.reason = %Reason(&popped.causes),
+            object.reason = tracing::field::Empty,
             reconcile.id = run.id,
-        )
+        );
+        if !span.is_disabled() {
+            span.record("object.reason", tracing::field::display(Reason(&causes())));
+        }
+        span
     }
 
     pub(super) fn finished<E: std::error::Error + 'static>(
