@@ -1,5 +1,5 @@
 //! The controllers inside: definitions are established and finalized, dependents collected,
-//! namespaces emptied.
+//! namespaces emptied, cluster roles aggregated.
 //!
 //! They are driven by commits, not by time: every commit notes what has to be looked at, and the
 //! server's own task works that off a moment later, in order, under the same lock as requests.
@@ -8,6 +8,7 @@ mod account;
 pub(crate) mod definition;
 mod garbage;
 mod namespace;
+mod roles;
 mod work;
 
 pub(crate) use work::Work;
@@ -34,6 +35,7 @@ pub(crate) fn run(state: &mut State, enabled: Enabled) {
                 }
             }
             Item::Definition(name) => definition::finalize(state, &name),
+            Item::ClusterRoles => roles::sync(state),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::definition;
+use super::{definition, roles};
 use crate::storage::Stored;
 
 /// Something to look at.
@@ -15,6 +15,8 @@ pub(crate) enum Item {
     Namespace(String),
     /// A definition that is going.
     Definition(String),
+    /// The cluster roles: one of them has changed.
+    ClusterRoles,
 }
 
 /// A place in the store.
@@ -87,6 +89,9 @@ impl Work {
         new_owners: &[Box<str>],
     ) {
         let (collection, key) = place;
+        if roles::is_collection(collection) {
+            self.push(Item::ClusterRoles);
+        }
         if new.is_none() {
             let uid = old.map(|object| object.uid.clone()).unwrap_or_default();
             let orphans = self.dependents.get(&uid).cloned().unwrap_or_default();
