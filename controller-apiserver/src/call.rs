@@ -106,6 +106,8 @@ pub(crate) struct Session<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) call: &'a Call,
     pub(crate) warnings: Vec<String>,
+    /// By how many revisions a read lags behind; a fault.
+    pub(crate) lag: Option<u64>,
 }
 
 impl<'a> Session<'a> {
@@ -114,12 +116,24 @@ impl<'a> Session<'a> {
             state,
             call,
             warnings: Vec::new(),
+            lag: None,
         }
     }
 
     /// The resource the request is about; not borrowed from the session.
     pub(crate) fn resource(&self) -> &'a Resource {
         &self.call.target.resource
+    }
+
+    /// The revision that reads without one show.
+    pub(crate) fn shown_revision(&self) -> u64 {
+        let revision = self.state.store.revision();
+        let lagging = revision.saturating_sub(self.lag.unwrap_or_default());
+        if self.state.store.remembers(lagging) {
+            lagging
+        } else {
+            revision
+        }
     }
 
     /// The stored object the request names.

@@ -1,8 +1,11 @@
 //! GET of one object.
 
+use std::sync::Arc;
+
 use super::revision;
 use crate::call::{Answer, Session};
 use crate::status::ApiError;
+use crate::storage::Stored;
 
 impl Session<'_> {
     /// GET on an object or its status.
@@ -12,12 +15,28 @@ impl Session<'_> {
         if asked > self.state.store.revision() {
             return Ok(Answer::NotYet { revision: asked });
         }
-        let Some(stored) = self.existing() else {
+        let Some(stored) = self.shown() else {
             return Err(ApiError::not_found(
                 &self.resource().named(),
                 &self.call.target.name,
             ));
         };
         Ok(Answer::Stored { code: 200, stored })
+    }
+
+    /// The object in the state that is shown.
+    fn shown(&self) -> Option<Arc<Stored>> {
+        if self.lag.is_none() {
+            return self.existing();
+        }
+        let target = &self.call.target;
+        let key = target.resource.key(&target.namespace, &target.name);
+        let revision = self.shown_revision();
+        let past = self
+            .state
+            .store
+            .at(&target.resource.collection, &key, revision)
+            .ok()?;
+        past.get(&*key).cloned()
     }
 }

@@ -56,8 +56,8 @@ impl Session<'_> {
         })?;
         let current = self.state.store.revision();
         let present = Wanted {
-            revision: current,
-            present: true,
+            revision: self.shown_revision(),
+            present: self.lag.is_none(),
             start: prefix.to_owned(),
         };
         let token = query.text("continue");

@@ -141,6 +141,10 @@ fn list(
     warnings: &[String],
     now: Timestamp,
 ) -> Response<Body> {
+    let mut meta = meta.clone();
+    if faults.iter().any(|fault| matches!(fault, Fault::ForgetContinue)) {
+        meta.continue_token = None;
+    }
     let resource = call.resource();
     let accept = call.accept;
     let garbage = faults.iter().find_map(|fault| match fault {
@@ -148,7 +152,7 @@ fn list(
         _ => None,
     });
     if accept == Accept::default() && garbage.is_none() {
-        let bytes = view::list(resource, meta, items.iter().map(|item| &**item));
+        let bytes = view::list(resource, &meta, items.iter().map(|item| &**item));
         return response(200, "application/json", Body::whole(bytes), warnings);
     }
     let objects: Vec<Value> = items

@@ -21,6 +21,8 @@ enum Kind {
     Whole(Option<Bytes>, Option<Flight>),
     /// One frame per event.
     Lines(BoxStream<'static, Bytes>),
+    /// One piece, and then nothing, not even the end.
+    Stalled(Option<Bytes>),
 }
 
 impl fmt::Debug for Body {
@@ -28,6 +30,7 @@ impl fmt::Debug for Body {
         f.write_str(match &self.0 {
             Kind::Whole(..) => "Body(bytes)",
             Kind::Lines(_) => "Body(watch)",
+            Kind::Stalled(_) => "Body(stalled)",
         })
     }
 }
@@ -43,6 +46,14 @@ impl Body {
             Some((line, stream))
         });
         Self(Kind::Lines(lines.boxed()))
+    }
+
+    /// Half of the body, and then nothing.
+    pub(super) fn stalled(self) -> Self {
+        match self.0 {
+            Kind::Whole(Some(bytes), _) => Self(Kind::Stalled(Some(bytes.slice(..bytes.len() / 2)))),
+            other => Self(other),
+        }
     }
 
     /// The request counts as in flight until the body was read.
@@ -70,6 +81,10 @@ impl http_body::Body for Body {
                 *flight = None;
                 Poll::Ready(frame)
             }
+            Kind::Stalled(bytes) => match bytes.take() {
+                Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                None => Poll::Pending,
+            },
             Kind::Lines(lines) => lines
                 .poll_next_unpin(cx)
                 .map(|line| line.map(|line| Ok(Frame::data(line)))),
@@ -83,7 +98,7 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Kind::Whole(bytes, _) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Kind::Lines(_) => SizeHint::default(),
+            Kind::Lines(_) | Kind::Stalled(_) => SizeHint::default(),
         }
     }
 }

@@ -108,6 +108,7 @@ impl Server {
             Err(Refusal::Error(error)) => return Ok(answer::refusal(&error, media, &[])),
         };
         let faults = self.inner.faults.meet(&call);
+        let call = bent(call, &faults);
         self.before(&call, &faults, flight).await?;
         let (outcome, warnings) = self.attempt(&call, &faults, flight).await;
         let lost = faults
@@ -117,6 +118,10 @@ impl Server {
             return Err(self.vanish(fault, flight).await);
         }
         Ok(match outcome {
+            Ok(response) if faults.iter().any(|fault| matches!(fault, Fault::StallBody)) => {
+                flight.park(true);
+                response.map(Body::stalled)
+            }
             Ok(response) => response,
             Err(error) => answer::refusal(&error, media, &warnings),
         })
@@ -176,6 +181,10 @@ impl Server {
         let mut state = self.inner.state();
         let word = faults.first().map_or("", Fault::word);
         let mut session = Session::new(&mut state, call);
+        session.lag = faults.iter().find_map(|fault| match fault {
+            Fault::StaleReads(revisions) => Some(*revisions),
+            _ => None,
+        });
         let mut warnings = deprecation(call);
         let outcome = match injected(call, faults) {
             Some(error) => Err(error),
@@ -260,6 +269,18 @@ impl Server {
 enum Attempt {
     Done(Result<Response<Body>, ApiError>, Vec<String>),
     NotYet(u64),
+}
+
+/// The request as a fault makes it.
+fn bent(mut call: Call, faults: &[Fault]) -> Call {
+    for fault in faults {
+        if let Fault::SmallPages(limit) = fault
+            && call.verb == Verb::List
+        {
+            call.query.set("limit", &limit.to_string());
+        }
+    }
+    call
 }
 
 /// A refusal that a fault asks for.

@@ -45,6 +45,14 @@ impl Query {
     }
 }
 
+impl Query {
+    /// Sets a name, in the place of what was there.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.0.retain(|(key, _)| key != name);
+        self.0.push((name.to_owned(), value.to_owned()));
+    }
+}
+
 impl std::fmt::Display for Query {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, (name, value)) in self.0.iter().enumerate() {
