@@ -19,7 +19,7 @@ use super::{
     ready::Readiness,
     shared::Shared,
     subscribers::Subscribers,
-    table::{Listing as Number, names},
+    table::{Listing as Number, Put, names},
 };
 use crate::object::Object;
 
@@ -152,18 +152,15 @@ impl<T: Object> Reflector<T> {
     }
 
     fn put(&self, object: T, cause: DeltaCause, listing: Listing) {
-        let (namespace, name) = names(object.meta());
-        if name.is_empty() {
+        if names(object.meta()).1.is_empty() {
             tracing::warn!(kind = %T::kind(&self.shared.dyntype), "an object without a name was left out of the store");
             return;
         }
         let mut subscribers = self.lock();
-        let known = self.shared.write().touch(namespace, name, listing.0).cloned();
-        if known.as_deref().is_some_and(|known| same_version(known, &object)) {
+        let put = self.shared.write().put(object, listing.0);
+        let Put::Changed { old, new } = put else {
             return;
-        }
-        let new = Arc::new(object);
-        let old = self.shared.write().insert(Arc::clone(&new), listing.0);
+        };
         let (namespace, name) = names(new.meta());
         self.shared.show(namespace, name);
         if !subscribers.is_empty() {
@@ -202,12 +199,6 @@ impl<T: Object> Reflector<T> {
     fn lock(&self) -> MutexGuard<'_, Subscribers<T>> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether two objects of one name are the same object at the same version.
-fn same_version<T: Object>(one: &T, other: &T) -> bool {
-    let (one, other) = (one.meta(), other.meta());
-    one.uid == other.uid && one.resource_version.is_some() && one.resource_version == other.resource_version
 }
 
 impl<T: Object> fmt::Debug for Reflector<T> {

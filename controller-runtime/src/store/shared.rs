@@ -18,6 +18,8 @@ pub(super) struct Shared<T: Object> {
     /// The namespaces that sources fill, and the revision that each has delivered completely; 0 when unknown.
     sources: Vec<(Option<String>, AtomicU64)>,
     overlays: Mutex<Vec<WeakOverlay<T>>>,
+    /// There has been an overlay. Without one nothing is paid for it.
+    overlaid: AtomicBool,
 }
 
 impl<T: Object> Shared<T> {
@@ -31,6 +33,7 @@ impl<T: Object> Shared<T> {
             synced: AtomicBool::new(false),
             sources: sources.collect(),
             overlays: Mutex::default(),
+            overlaid: AtomicBool::new(false),
         }
     }
 
@@ -75,10 +78,14 @@ impl<T: Object> Shared<T> {
         let mut overlays = self.lock_overlays();
         overlays.retain(|known| known.upgrade().is_some());
         overlays.push(overlay.downgrade());
+        self.overlaid.store(true, Ordering::Release);
     }
 
     /// Shows an object to the overlays, as the table has it now.
     pub(super) fn show(&self, namespace: Option<&str>, name: &str) {
+        if !self.overlaid.load(Ordering::Acquire) {
+            return;
+        }
         for overlay in self.overlays() {
             let passed = self.passed(namespace);
             overlay.shown(namespace, name, self.copy(namespace, name).as_deref(), passed);

@@ -25,6 +25,17 @@ struct Entry<T> {
     seen: Listing,
 }
 
+/// What came of putting an object in.
+pub(super) enum Put<T> {
+    /// It was there, at that version.
+    Unchanged,
+    Changed {
+        /// The object of that name before.
+        old: Option<Arc<T>>,
+        new: Arc<T>,
+    },
+}
+
 pub(super) struct Table<T> {
     entries: Vec<Entry<T>>,
     /// Positions in `entries`, by namespace and name. As many as entries.
@@ -70,32 +81,49 @@ impl<T: Object> Table<T> {
         self.at(*position)
     }
 
-    /// Puts `object` in, and gives back the one of that name that it replaces.
-    pub(super) fn insert(&mut self, object: Arc<T>, seen: Listing) -> Option<Arc<T>> {
-        let meta = object.meta();
-        let (namespace, name) = names(meta);
-        let old = if let Some(position) = self.position(namespace, name) {
-            self.unlink_uid(position);
-            let entry = &mut self.entries[position as usize];
-            entry.seen = seen;
-            let old = std::mem::replace(&mut entry.object, object);
-            self.link_uid(position);
-            self.indexes
-                .replace(position, &self.entries[position as usize].object);
-            Some(old)
-        } else {
-            let hash = self.hasher.hash_one((namespace, name));
-            let position = narrow(self.entries.len());
-            self.entries.push(Entry { object, hash, seen });
-            let entries = &self.entries;
-            self.by_name
-                .insert_unique(hash, position, |&position| entries[position as usize].hash);
-            self.link_uid(position);
-            self.indexes.push(&self.entries[position as usize].object);
-            None
+    /// Puts `object` in, unless it is there already at that version.
+    pub(super) fn put(&mut self, object: T, seen: Listing) -> Put<T> {
+        let (namespace, name) = names(object.meta());
+        let hash = self.hasher.hash_one((namespace, name));
+        let put = match self.position_of(hash, namespace, name) {
+            Some(position) => self.replace(position, object, seen),
+            None => self.push(object, hash, seen),
         };
         self.check();
-        old
+        put
+    }
+
+    fn replace(&mut self, position: u32, object: T, seen: Listing) -> Put<T> {
+        let entry = &mut self.entries[position as usize];
+        entry.seen = seen;
+        let (known, meta) = (entry.object.meta(), object.meta());
+        let same_uid = known.uid == meta.uid;
+        if same_uid && meta.resource_version.is_some() && known.resource_version == meta.resource_version {
+            return Put::Unchanged;
+        }
+        if !same_uid {
+            self.unlink_uid(position);
+        }
+        let new = Arc::new(object);
+        let old = std::mem::replace(&mut self.entries[position as usize].object, Arc::clone(&new));
+        if !same_uid {
+            self.link_uid(position);
+        }
+        self.indexes.replace(position, &new);
+        Put::Changed { old: Some(old), new }
+    }
+
+    fn push(&mut self, object: T, hash: u64, seen: Listing) -> Put<T> {
+        let position = narrow(self.entries.len());
+        let new = Arc::new(object);
+        let object = Arc::clone(&new);
+        self.entries.push(Entry { object, hash, seen });
+        let entries = &self.entries;
+        self.by_name
+            .insert_unique(hash, position, |&position| entries[position as usize].hash);
+        self.link_uid(position);
+        self.indexes.push(&new);
+        Put::Changed { old: None, new }
     }
 
     /// Adds or replaces an index, over what is there.
@@ -147,7 +175,10 @@ impl<T: Object> Table<T> {
     }
 
     fn position(&self, namespace: Option<&str>, name: &str) -> Option<u32> {
-        let hash = self.hasher.hash_one((namespace, name));
+        self.position_of(self.hasher.hash_one((namespace, name)), namespace, name)
+    }
+
+    fn position_of(&self, hash: u64, namespace: Option<&str>, name: &str) -> Option<u32> {
         self.by_name
             .find(hash, |&position| names(self.meta(position)) == (namespace, name))
             .copied()

@@ -1,6 +1,6 @@
 //! The informer: drives the list/watch cores of its sources, fills one store, tells its changes.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use kube::{Api, Client};
 use tokio::sync::watch;
@@ -45,7 +45,11 @@ impl<T: Object> Informer<T> {
 
     /// Watches what `api` points to, of a kind known at run time.
     pub fn new_with(api: Api<T>, config: impl Into<Config>, dyntype: T::DynamicType) -> Self {
-        Self::over(vec![api], config.into(), dyntype)
+        let source = (
+            api.resource_url().to_owned(),
+            Source::new::<T>(&dyntype, api.namespace()),
+        );
+        Self::assemble(&api.into_client(), vec![source], config.into(), dyntype)
     }
 
     /// Watches several namespaces into one store, each on its own clock. Without any, the whole cluster.
@@ -60,6 +64,8 @@ impl<T: Object> Informer<T> {
             let url = T::url_path(&dyntype, namespace);
             (url, Source::new::<T>(&dyntype, namespace))
         };
+        // Two sources of one namespace would remove what the other has listed.
+        let namespaces: BTreeSet<_> = namespaces.into_iter().collect();
         let mut sources: Vec<_> = namespaces
             .into_iter()
             .map(|namespace| source(Some(namespace)))
@@ -68,18 +74,6 @@ impl<T: Object> Informer<T> {
             sources.push(source(None));
         }
         Self::assemble(client, sources, config, dyntype)
-    }
-
-    fn over(apis: Vec<Api<T>>, config: Config, dyntype: T::DynamicType) -> Self {
-        let mut client = None;
-        let mut sources = Vec::new();
-        for api in apis {
-            let source = Source::new::<T>(&dyntype, api.namespace());
-            sources.push((api.resource_url().to_owned(), source));
-            client = Some(api.into_client());
-        }
-        let Some(client) = client else { unreachable!() };
-        Self::assemble(&client, sources, config, dyntype)
     }
 
     fn assemble(

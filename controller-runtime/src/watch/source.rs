@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kube::core::TypeMeta;
-use tokio::{sync::watch, time::sleep_until};
+use tokio::{sync::watch, task::coop::consume_budget, time::sleep_until};
 
 use super::{
     SourceStatus,
@@ -19,9 +19,6 @@ use crate::{
     object::Object,
     store::{Listing, Reflector},
 };
-
-/// After so many objects of a page, others get their turn.
-const YIELD_AFTER: usize = 128;
 
 pub(super) struct Driver<'a, T: Object> {
     reflector: &'a Reflector<T>,
@@ -101,10 +98,9 @@ impl<'a, T: Object> Driver<'a, T> {
         let Some(revision) = revision else {
             return Err(Failure::Malformed("a list without a resourceVersion".to_owned()));
         };
-        for (count, raw) in items.into_iter().enumerate() {
-            if count % YIELD_AFTER == YIELD_AFTER - 1 {
-                tokio::task::yield_now().await;
-            }
+        for raw in items {
+            // A page is decoded in one go otherwise, and on one thread nothing else would run.
+            consume_budget().await;
             let item = self.decoder.item(raw);
             self.listed(item);
         }
@@ -124,6 +120,7 @@ impl<'a, T: Object> Driver<'a, T> {
         loop {
             match lines.next(self.core.silence_limit()).await {
                 Read::Line(text) => {
+                    consume_budget().await;
                     if !self.line(&text) {
                         return;
                     }
