@@ -79,13 +79,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let interrupted = async {
         let _ = tokio::signal::ctrl_c().await;
     };
-    match authority {
+    let served = match authority {
         Some(authority) => {
             server
                 .serve_tls(listener, authority.server(&[])?, interrupted)
-                .await?
+                .await
         }
-        None => server.serve(listener, interrupted).await?,
-    }
-    Ok(())
+        None => server.serve(listener, interrupted).await,
+    };
+    Ok(served?)
 }

@@ -1,7 +1,7 @@
 //! The protobuf wire format: numbered fields, one after the other.
 
 /// The fields of a message. Ends after the first that cannot be read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Wire<'a>(pub(super) &'a [u8]);
 
 /// What a field holds.
