@@ -100,7 +100,7 @@ impl Session<'_> {
                 complaints.extend(
                     json::unknown_fields(&body.value)
                         .iter()
-                        .map(|path| format!("unknown field {path:?}")),
+                        .map(|path| format!("json patch unknown field {path:?}")),
                 );
                 json::apply(current, &body.value)?
             }

@@ -11,6 +11,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Schema, Type, TypeId, convert::Converter};
+use crate::{codec::types::document as published, registry::api_version};
 
 /// The typed schema of a built-in kind; `None` if there is no such kind.
 ///
@@ -47,7 +48,6 @@ fn source(group: &str, version: &str) -> Option<&'static Source> {
 struct Source {
     group: &'static str,
     version: &'static str,
-    text: &'static str,
     document: OnceLock<Value>,
     kinds: OnceLock<Kinds>,
 }
@@ -65,8 +65,10 @@ impl Source {
         reason = "the documents are part of this crate, and tested"
     )]
     fn document(&self) -> &Value {
-        self.document
-            .get_or_init(|| serde_json::from_str(self.text).expect("an OpenAPI document"))
+        self.document.get_or_init(|| {
+            let text = published(&api_version(self.group, self.version)).unwrap_or_default();
+            serde_json::from_str(text).expect("an OpenAPI document")
+        })
     }
 
     fn kinds(&self) -> &Kinds {
@@ -89,58 +91,35 @@ impl Source {
     }
 }
 
-macro_rules! source {
-    ($group:literal, $version:literal, $file:literal) => {
-        Source {
-            group: $group,
-            version: $version,
-            text: include_str!(concat!("../../../data/openapi/", $file)),
-            document: OnceLock::new(),
-            kinds: OnceLock::new(),
-        }
-    };
+const fn lazy(group: &'static str, version: &'static str) -> Source {
+    Source {
+        group,
+        version,
+        document: OnceLock::new(),
+        kinds: OnceLock::new(),
+    }
 }
 
 static SOURCES: [Source; 19] = [
-    source!("", "v1", "api__v1.json"),
-    source!(
-        "admissionregistration.k8s.io",
-        "v1",
-        "apis__admissionregistration.k8s.io__v1.json"
-    ),
-    source!(
-        "apiextensions.k8s.io",
-        "v1",
-        "apis__apiextensions.k8s.io__v1.json"
-    ),
-    source!("apps", "v1", "apis__apps__v1.json"),
-    source!(
-        "authentication.k8s.io",
-        "v1",
-        "apis__authentication.k8s.io__v1.json"
-    ),
-    source!(
-        "authorization.k8s.io",
-        "v1",
-        "apis__authorization.k8s.io__v1.json"
-    ),
-    source!("autoscaling", "v1", "apis__autoscaling__v1.json"),
-    source!("autoscaling", "v2", "apis__autoscaling__v2.json"),
-    source!("batch", "v1", "apis__batch__v1.json"),
-    source!("certificates.k8s.io", "v1", "apis__certificates.k8s.io__v1.json"),
-    source!("coordination.k8s.io", "v1", "apis__coordination.k8s.io__v1.json"),
-    source!("discovery.k8s.io", "v1", "apis__discovery.k8s.io__v1.json"),
-    source!("events.k8s.io", "v1", "apis__events.k8s.io__v1.json"),
-    source!("networking.k8s.io", "v1", "apis__networking.k8s.io__v1.json"),
-    source!("node.k8s.io", "v1", "apis__node.k8s.io__v1.json"),
-    source!("policy", "v1", "apis__policy__v1.json"),
-    source!(
-        "rbac.authorization.k8s.io",
-        "v1",
-        "apis__rbac.authorization.k8s.io__v1.json"
-    ),
-    source!("scheduling.k8s.io", "v1", "apis__scheduling.k8s.io__v1.json"),
-    source!("storage.k8s.io", "v1", "apis__storage.k8s.io__v1.json"),
+    lazy("", "v1"),
+    lazy("admissionregistration.k8s.io", "v1"),
+    lazy("apiextensions.k8s.io", "v1"),
+    lazy("apps", "v1"),
+    lazy("authentication.k8s.io", "v1"),
+    lazy("authorization.k8s.io", "v1"),
+    lazy("autoscaling", "v1"),
+    lazy("autoscaling", "v2"),
+    lazy("batch", "v1"),
+    lazy("certificates.k8s.io", "v1"),
+    lazy("coordination.k8s.io", "v1"),
+    lazy("discovery.k8s.io", "v1"),
+    lazy("events.k8s.io", "v1"),
+    lazy("networking.k8s.io", "v1"),
+    lazy("node.k8s.io", "v1"),
+    lazy("policy", "v1"),
+    lazy("rbac.authorization.k8s.io", "v1"),
+    lazy("scheduling.k8s.io", "v1"),
+    lazy("storage.k8s.io", "v1"),
 ];
 
 /// Group and version of every document.

@@ -11,7 +11,6 @@
 mod builtin;
 mod convert;
 mod form;
-mod unknown;
 
 use std::{collections::BTreeMap, sync::Arc};
 
