@@ -8,6 +8,7 @@
 
 mod caches;
 mod ghosts;
+mod history;
 mod isolation;
 mod last_event;
 mod leader;

@@ -53,7 +53,10 @@ impl<K: Object> Input<K> {
             start: Box::new(move |inlet, teller| {
                 let speaker = teller.clone();
                 let subscription = informer.subscribe(move |delta| match guard(|| map(delta)) {
-                    Ok(requests) => inlet.push_all(requests),
+                    Ok(requests) => {
+                        speaker.deletions(&requests);
+                        inlet.push_all(requests);
+                    }
                     Err(message) => speaker.mapper_panicked(&name, &message),
                 });
                 let watch = future::join(informer.run(), tell_status(informer, teller));

@@ -50,10 +50,19 @@ pub(super) struct ControllerState {
     pub(super) gauge: Option<Gauge>,
     pub(super) sources: BTreeMap<SourceId, SourceEntry>,
     /// Each running object, and why it runs. Invariant: only runs that have not ended.
-    pub(super) running: BTreeMap<u64, (ObjectId, Vec<String>)>,
-    /// Invariant: only objects that were there at their last run.
+    pub(super) running: BTreeMap<u64, RunningEntry>,
+    /// Invariant: only objects that have not been told to be gone.
     pub(super) objects: BTreeMap<ObjectId, ObjectEntry>,
     ended: Option<String>,
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub(super) struct RunningEntry {
+    pub(super) object: ObjectId,
+    pub(super) causes: Vec<String>,
+    /// The object was deleted meanwhile: its outcome is told, and nothing is kept.
+    pub(super) gone: bool,
 }
 
 #[derive(Debug)]
@@ -156,7 +165,7 @@ impl Board {
         self.change(|state| {
             let controllers = state.controllers.values();
             let running = controllers.flat_map(|controller| controller.running.values());
-            running.map(|(object, _)| object.to_string()).collect()
+            running.map(|run| run.object.to_string()).collect()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Board,
-    board::{ControllerState, ObjectEntry, SourceEntry, millis},
+    board::{ControllerState, ObjectEntry, RunningEntry, SourceEntry, millis},
     status::{Happening, ObjectId, RunReport, RunResult, SourceId, SourceState},
 };
 use crate::{
@@ -18,6 +18,7 @@ impl Observer for Board {
             Event::Synced => self.synced(controller),
             Event::Started(started) => self.started(controller, started),
             Event::Finished(finished) => self.finished(controller, finished),
+            Event::Gone(subject) => self.gone(controller, &identity(subject)),
             Event::Source(change) => self.source(controller, change),
             Event::MapperPanicked { kind, message } => self.tell(Happening::MapperPanicked {
                 controller: controller.to_owned(),
@@ -83,46 +84,56 @@ impl Board {
     }
 
     fn started(&self, controller: &str, started: &Started<'_>) {
-        let run = (
-            identity(&started.object),
-            started.causes.iter().map(say).collect(),
-        );
+        let run = RunningEntry {
+            object: identity(&started.object),
+            causes: started.causes.iter().map(say).collect(),
+            gone: false,
+        };
         self.with(controller, |state| state.running.insert(started.id, run));
+    }
+
+    fn gone(&self, controller: &str, object: &ObjectId) {
+        let known = self.with(controller, |state| {
+            for run in state.running.values_mut() {
+                run.gone |= run.object == *object;
+            }
+            state.objects.remove(object).is_some()
+        });
+        if known == Some(true) {
+            self.tell(Happening::Gone {
+                controller: controller.to_owned(),
+                object: object.clone(),
+            });
+        }
     }
 
     fn finished(&self, controller: &str, finished: &Finished<'_>) {
         let object = identity(&finished.object);
-        let now = clock::now();
         let Some((result, error)) = judge(&finished.outcome) else {
-            let known = self.with(controller, |state| {
-                state.running.remove(&finished.id);
-                state.objects.remove(&object).is_some()
-            });
-            if known == Some(true) {
-                let controller = controller.to_owned();
-                self.tell(Happening::Gone { controller, object });
-            }
+            self.with(controller, |state| state.running.remove(&finished.id));
+            self.gone(controller, &object);
             return;
         };
+        let now = clock::now();
         let report = self.with(controller, |state| {
+            let run = state.running.remove(&finished.id);
+            let gone = run.as_ref().is_some_and(|run| run.gone);
             let report = RunReport {
                 result,
                 error,
                 failures: finished.failures,
                 duration_ms: millis(finished.took),
                 next_ms: finished.next_run.map(millis),
-                causes: state
-                    .running
-                    .remove(&finished.id)
-                    .map(|(_, causes)| causes)
-                    .unwrap_or_default(),
+                causes: run.map(|run| run.causes).unwrap_or_default(),
             };
-            let entry = ObjectEntry {
-                report: report.clone(),
-                at: now,
-                next: finished.next_run.and_then(|next| now.checked_add(next)),
-            };
-            state.objects.insert(object.clone(), entry);
+            if !gone {
+                let entry = ObjectEntry {
+                    report: report.clone(),
+                    at: now,
+                    next: finished.next_run.and_then(|next| now.checked_add(next)),
+                };
+                state.objects.insert(object.clone(), entry);
+            }
             report
         });
         if let Some(report) = report {

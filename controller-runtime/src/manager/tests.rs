@@ -110,8 +110,27 @@ async fn the_status_holds_live_objects_only() {
     for index in 0..1000 {
         let name = format!("o{index}");
         reconciled(&board, &name, Outcome::Done, None);
-        reconciled(&board, &name, Outcome::Missing, None);
+        board.observe("document", &Event::Gone(object(&name)));
     }
+    // Deleted while it runs: the end of the run must not bring it back.
+    let started = Started {
+        id: 7,
+        object: object("late"),
+        causes: &[],
+        failures: 0,
+        waited: Duration::ZERO,
+    };
+    board.observe("document", &Event::Started(started));
+    board.observe("document", &Event::Gone(object("late")));
+    let finished = Finished {
+        id: 7,
+        object: object("late"),
+        outcome: Outcome::Done,
+        took: Duration::ZERO,
+        next_run: None,
+        failures: 0,
+    };
+    board.observe("document", &Event::Finished(finished));
     reconciled(&board, "alive", Outcome::Done, None);
     let status = board.status();
     let names: Vec<_> = status.controllers[0]

@@ -60,6 +60,8 @@ pub enum Event<'a> {
     Started(Started<'a>),
     /// A reconcile ended.
     Finished(Finished<'a>),
+    /// An object was deleted: nothing runs for it any more, though a run may still be under way.
+    Gone(Subject<'a>),
     /// A source came up, or failed.
     Source(SourceChange<'a>),
     /// A trigger's mapper panicked: kind of the mapped object, and the panic's message.

@@ -12,7 +12,7 @@ use crate::{
     clock::Instant,
     object::{Object, ObjectRef},
     queue::{self, Popped},
-    trigger::Cause,
+    trigger::{Cause, Request},
 };
 
 /// The voice of one controller. Cheap to clone; silent without an observer.
@@ -64,6 +64,13 @@ impl<K: Object> Teller<K> {
             namespace,
             problem,
         }));
+    }
+
+    /// Tells of the deletions among these requests.
+    pub(crate) fn deletions(&self, requests: &[Request<K>]) {
+        for request in requests.iter().filter(|request| request.gone) {
+            self.tell(&Event::Gone(self.subject(&request.key)));
+        }
     }
 
     pub(crate) fn mapper_panicked(&self, kind: &str, message: &str) {
