@@ -17,11 +17,6 @@ pub(crate) fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(one.len().cmp(&other.len()).then_with(|| one.cmp(other)))
 }
 
-/// Whether `one` is known to be at or after `other`.
-pub(crate) fn reaches(one: &str, other: &str) -> bool {
-    compare(one, other).is_some_and(Ordering::is_ge)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

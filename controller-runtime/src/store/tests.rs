@@ -329,7 +329,7 @@ fn a_name_alone_finds_what_has_no_namespace() {
     let mut object = Namespace::default();
     object.meta_mut().name = Some("prod".into());
     let store = Store::from_objects([object]);
-    assert!(store.get("prod").is_some() && store.within("a").get(&"prod".to_owned()).is_some());
+    assert!(store.get("prod").is_some() && store.within("a").get("prod".to_owned()).is_some());
     assert!(store.get(("a", "prod")).is_none());
 }
 

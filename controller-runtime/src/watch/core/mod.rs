@@ -9,10 +9,15 @@
 //!   succeeds before a watch that fails does not make a hot loop.
 //! - A streaming list that is refused, or that ends without its end mark, is followed by a list by pages.
 
+mod order;
+
 use std::{cmp::Ordering, time::Duration};
 
 use super::{Config, Phase, Problem, StreamingLists, Verb, failure::Failure};
 use crate::{clock::Instant, revision::compare};
+
+use order::Reading;
+pub(crate) use order::{Event, Order, Step};
 
 /// A watch that is ended by the server sooner than this has failed.
 const SHORT: Duration = Duration::from_secs(10);
@@ -22,44 +27,6 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 const STRIKES: u32 = 2;
 /// After so many failures in a row, of whatever kind, a list goes by pages once.
 const PATIENCE: u32 = 3;
-
-/// What the shell has to do.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Order<'a> {
-    /// Wait until then, and ask again.
-    Wait(Instant),
-    /// Read the page that the token leads to; the first one without a token.
-    List { token: Option<&'a str>, paged: bool },
-    /// Open a watch: at a revision, or (without one) beginning with the whole set. The server is to end it
-    /// after so many seconds.
-    Watch { revision: Option<&'a str>, seconds: u32 },
-}
-
-/// What an event of a watch says, as far as the core cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// `ADDED` or `MODIFIED`.
-    Put,
-    /// `DELETED`.
-    Delete,
-    /// `BOOKMARK`; `end` when it closes the initial events.
-    Bookmark { end: bool },
-}
-
-/// What the shell does with an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Give it to the store, as part of the list.
-    List,
-    /// Give it to the store, as a change.
-    Take,
-    /// Nothing: it was for the core.
-    Pass,
-    /// The list is complete.
-    Synced,
-    /// Close the stream and ask for the next order.
-    Close,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -90,10 +57,8 @@ pub(crate) struct ListWatch {
     streaming: bool,
     /// Streaming lists that broke.
     strikes: u32,
-    /// This list goes by pages although streaming lists are tried.
-    pages_this_time: bool,
-    /// This list is read in one piece, for a continue token has expired.
-    whole_this_time: bool,
+    /// How the list that goes on, or comes next, is read.
+    reading: Reading,
     /// Why the last request failed; `None` once one of its kind succeeds.
     problem: Option<Problem>,
     /// The last watch was silent for too long, and this one has not said anything either.
@@ -112,8 +77,7 @@ impl ListWatch {
             healthy_since: None,
             streaming: config.streaming_lists == StreamingLists::Auto,
             strikes: 0,
-            pages_this_time: false,
-            whole_this_time: false,
+            reading: Reading::usual(config.streaming_lists == StreamingLists::Auto),
             problem: None,
             silent: false,
             seconds: config.watch_seconds,
@@ -125,7 +89,7 @@ impl ListWatch {
     pub(crate) fn order(&mut self, now: Instant, rng: &mut fastrand::Rng) -> Order<'_> {
         match &self.state {
             State::Relist { at } | State::Reopen { at, .. } if *at > now => return Order::Wait(*at),
-            State::Relist { .. } if self.streaming && !self.pages_this_time => {
+            State::Relist { .. } if self.reading == Reading::Stream => {
                 self.state = State::Streaming;
                 self.seconds = self.lifetime(rng);
             }
@@ -145,7 +109,7 @@ impl ListWatch {
             State::Relist { at } | State::Reopen { at, .. } => Order::Wait(*at),
             State::Paging { token } => Order::List {
                 token: token.as_deref(),
-                paged: !self.whole_this_time,
+                paged: self.reading == Reading::Pages,
             },
             State::Streaming => Order::Watch {
                 revision: None,
@@ -292,7 +256,8 @@ impl ListWatch {
                 State::Relist { at }
             }
             State::Paging { token } => {
-                self.whole_this_time = token.is_some() && failure.loses_place();
+                let expired = token.is_some() && failure.loses_place();
+                self.reading = if expired { Reading::Whole } else { Reading::Pages };
                 State::Relist { at }
             }
             State::Relist { .. } => State::Relist { at },
@@ -361,12 +326,14 @@ impl ListWatch {
     /// Takes note of a streaming list that broke; true when the list goes on by pages at once.
     fn streaming_broke(&mut self, failure: &Failure) -> bool {
         let Some(refused) = failure.breaks_streaming() else {
-            self.pages_this_time = self.failures >= PATIENCE;
+            if self.failures >= PATIENCE {
+                self.reading = Reading::Pages;
+            }
             return false;
         };
         self.strikes += 1;
         self.streaming = !refused && self.strikes < STRIKES;
-        self.pages_this_time = true;
+        self.reading = Reading::Pages;
         true
     }
 
@@ -378,8 +345,7 @@ impl ListWatch {
     }
 
     fn listed(&mut self) {
-        self.pages_this_time = false;
-        self.whole_this_time = false;
+        self.reading = Reading::usual(self.streaming);
         let settled =
             |problem: &Problem| problem.verb == Verb::List || matches!(self.state, State::Watching { .. });
         if self.problem.as_ref().is_some_and(settled) {
