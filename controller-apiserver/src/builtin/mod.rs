@@ -7,6 +7,7 @@
 mod account;
 mod batch;
 mod cron;
+mod ingress;
 mod pod;
 mod policy;
 mod service;
@@ -40,6 +41,7 @@ pub(crate) fn validate(group: &str, plural: &str, new: &Value, old: Option<&Valu
         ("apps", _) => workload::validate(plural, new, old, &mut causes),
         ("batch", "jobs") => batch::validate_job(new, old, &mut causes),
         ("batch", "cronjobs") => batch::validate_cron_job(new, &mut causes),
+        ("networking.k8s.io", "ingresses") => ingress::validate(new, &mut causes),
         ("policy", "poddisruptionbudgets") => policy::validate_budget(new, &mut causes),
         ("autoscaling", "horizontalpodautoscalers") => policy::validate_autoscaler(new, &mut causes),
         _ => {}
@@ -63,3 +65,6 @@ pub(crate) fn first_status(group: &str, plural: &str, object: &Value) -> Value {
 fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, |value, name| &value[name])
 }
+
+#[cfg(test)]
+mod tests;
