@@ -1,0 +1,260 @@
+//! Server-side apply through the whole server: the corner cases of field managers (case B51), and
+//! the same questions to every kind an operator applies.
+
+use bytes::Bytes;
+use controller_apiserver::Server;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
+
+async fn send(server: &Server, method: &str, path: &str, media: &str, body: &Value) -> (u16, Value) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Content-Type", media)
+        .body(Full::new(Bytes::from(body.to_string())))
+        .unwrap();
+    let response = server.service().oneshot(request).await.unwrap();
+    let code = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (code, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+async fn apply(server: &Server, path: &str, manager: &str, body: &Value) -> (u16, Value) {
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let path = format!("{path}{separator}fieldManager={manager}");
+    send(server, "PATCH", &path, "application/apply-patch+yaml", body).await
+}
+
+fn map(data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
+}
+
+fn version(object: &Value) -> &str {
+    object["metadata"]["resourceVersion"].as_str().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_creates_then_changes_nothing_then_meets_others() {
+    let server = Server::new();
+    let mine = map(&json!({"k": "1", "l": "1"}));
+    let (code, created) = apply(&server, MAP, "me", &mine).await;
+    assert_eq!(code, 201);
+    let before = server.revision();
+    let (code, again) = apply(&server, MAP, "me", &mine).await;
+    assert_eq!((code, version(&again)), (200, version(&created)));
+    assert_eq!(server.revision(), before, "nothing was written");
+
+    let theirs = map(&json!({"k": "2"}));
+    let (code, refusal) = apply(&server, MAP, "they", &theirs).await;
+    assert_eq!((code, &refusal["reason"]), (409, &json!("Conflict")));
+    assert_eq!(refusal["details"]["causes"][0]["field"], ".data.k");
+    let (code, taken) = apply(&server, &format!("{MAP}?force=true"), "they", &theirs).await;
+    assert_eq!((code, &taken["data"]), (200, &json!({"k": "2", "l": "1"})));
+
+    let (code, dropped) = apply(&server, MAP, "me", &map(&json!({}))).await;
+    assert_eq!(
+        (code, &dropped["data"]),
+        (200, &json!({"k": "2"})),
+        "only what was mine alone"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_with_what_only_a_server_says_is_refused() {
+    let server = Server::new();
+    let (_, first) = apply(&server, MAP, "me", &map(&json!({"k": "1"}))).await;
+    let (_, second) = apply(&server, MAP, "me", &map(&json!({"k": "2"}))).await;
+    assert_ne!(version(&first), version(&second));
+
+    let mut managed = map(&json!({"k": "3"}));
+    managed["metadata"]["managedFields"] = second["metadata"]["managedFields"].clone();
+    assert_eq!(apply(&server, MAP, "me", &managed).await.0, 400);
+
+    let mut old = map(&json!({"k": "3"}));
+    old["metadata"]["resourceVersion"] = version(&first).into();
+    assert_eq!(apply(&server, MAP, "me", &old).await.0, 409);
+    old["metadata"]["resourceVersion"] = version(&second).into();
+    assert_eq!(apply(&server, MAP, "me", &old).await.0, 200);
+
+    let mut nameless = map(&json!({}));
+    nameless.as_object_mut().unwrap().remove("apiVersion");
+    assert_eq!(apply(&server, MAP, "me", &nameless).await.0, 400);
+    let other = map(&json!({}));
+    let wrong = MAP.replace("/a", "/b");
+    assert_eq!(
+        apply(&server, &wrong, "me", &other).await.0,
+        400,
+        "another name in the path"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_and_object_have_owners_of_their_own() {
+    let server = Server::new();
+    let path = "/apis/apps/v1/namespaces/default/deployments/web";
+    let labels = json!({"app": "web"});
+    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}},
+    }});
+    assert_eq!(apply(&server, path, "me", &web).await.0, 201);
+    let status = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "status": {"conditions": [{"type": "Available", "status": "True", "reason": "R", "message": "m"}]}});
+    let (code, applied) = apply(&server, &format!("{path}/status"), "me", &status).await;
+    assert_eq!(code, 200);
+    assert_eq!(applied["status"]["conditions"][0]["type"], "Available");
+    assert_eq!(applied["metadata"]["generation"], 1);
+    let owners = applied["metadata"]["managedFields"].as_array().unwrap();
+    assert_eq!(owners.len(), 2);
+    assert!(owners.iter().any(|owner| owner["subresource"] == "status"));
+    let (code, same) = apply(&server, path, "me", &web).await;
+    assert_eq!(code, 200);
+    assert_eq!(
+        same["status"], applied["status"],
+        "the object's apply leaves the status alone"
+    );
+}
+
+/// Objects as operators apply them: without defaults inside lists that are replaced as a whole, for
+/// those conflict with themselves on a real server as well.
+fn kinds() -> Vec<(&'static str, Value)> {
+    let labels = json!({"a": "b"});
+    let pod = json!({"containers": [{"name": "c", "image": "i:1", "ports": [{"containerPort": 80}],
+        "env": [{"name": "A", "value": "1"}]}]});
+    let template = json!({"metadata": {"labels": labels}, "spec": pod});
+    let job = json!({"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}});
+    let selector = json!({"matchLabels": labels});
+    vec![
+        (
+            "v1/services",
+            json!({"spec": {"ports": [{"name": "h", "port": 80}], "selector": labels}}),
+        ),
+        ("v1/secrets", json!({"data": {"k": "dg=="}})),
+        ("v1/serviceaccounts", json!({"imagePullSecrets": [{"name": "x"}]})),
+        (
+            "apps/v1/deployments",
+            json!({"spec": {"selector": selector, "template": template}}),
+        ),
+        (
+            "apps/v1/daemonsets",
+            json!({"spec": {"selector": selector, "template": template}}),
+        ),
+        (
+            "apps/v1/statefulsets",
+            json!({"spec": {"serviceName": "s", "selector": selector, "template": template}}),
+        ),
+        (
+            "batch/v1/cronjobs",
+            json!({"spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job}}}),
+        ),
+        (
+            "networking.k8s.io/v1/ingresses",
+            json!({"spec": {"rules": [{"host": "x", "http": {"paths": [
+                {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"number": 80}}}},
+            ]}}]}}),
+        ),
+        (
+            "networking.k8s.io/v1/networkpolicies",
+            json!({"spec": {"podSelector": selector}}),
+        ),
+        (
+            "policy/v1/poddisruptionbudgets",
+            json!({"spec": {"minAvailable": 1, "selector": selector}}),
+        ),
+        (
+            "autoscaling/v2/horizontalpodautoscalers",
+            json!({"spec": {"maxReplicas": 3,
+            "scaleTargetRef": {"kind": "Deployment", "name": "x", "apiVersion": "apps/v1"}}}),
+        ),
+        (
+            "coordination.k8s.io/v1/leases",
+            json!({"spec": {"holderIdentity": "x", "leaseDurationSeconds": 15}}),
+        ),
+        (
+            "rbac.authorization.k8s.io/v1/roles",
+            json!({"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
+        ),
+    ]
+}
+
+async fn kind_of(server: &Server, root: &str, plural: &str) -> String {
+    let (_, list) = send(server, "GET", root, "", &Value::Null).await;
+    let mut resources = list["resources"].as_array().unwrap().iter();
+    let found = resources.find(|resource| resource["name"] == plural).unwrap();
+    found["kind"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_kind_is_applied_by_the_same_rules() {
+    let server = Server::new();
+    for (place, body) in kinds() {
+        let (api_version, plural) = place.rsplit_once('/').unwrap();
+        let root = if api_version == "v1" {
+            "/api/v1".to_owned()
+        } else {
+            format!("/apis/{api_version}")
+        };
+        let path = format!("{root}/namespaces/default/{plural}/a");
+        let mut config = body;
+        config["apiVersion"] = api_version.into();
+        config["kind"] = kind_of(&server, &root, plural).await.into();
+        config["metadata"] = json!({"name": "a"});
+        let (code, created) = apply(&server, &path, "me", &config).await;
+        assert_eq!(code, 201, "{place}: {created}");
+        let (code, again) = apply(&server, &path, "me", &config).await;
+        assert_eq!(
+            (code, version(&again)),
+            (200, version(&created)),
+            "{place}: again"
+        );
+
+        let (code, shared) = apply(&server, &path, "they", &config).await;
+        assert_eq!(code, 200, "{place}: what both want is no conflict: {shared}");
+        assert_eq!(
+            shared["metadata"]["managedFields"].as_array().unwrap().len(),
+            2,
+            "{place}"
+        );
+        let (code, back) = send(&server, "PUT", &path, "application/json", &shared).await;
+        assert_eq!(
+            (code, version(&back)),
+            (200, version(&shared)),
+            "{place}: put back as it was read"
+        );
+
+        config["metadata"]["labels"] = json!({"x": "1"});
+        assert_eq!(apply(&server, &path, "they", &config).await.0, 200, "{place}");
+        let patch = json!({"metadata": {"labels": {"x": "2"}}});
+        let (code, _) = send(
+            &server,
+            "PATCH",
+            &path,
+            "application/strategic-merge-patch+json",
+            &patch,
+        )
+        .await;
+        assert_eq!(code, 200, "{place}: patched");
+        let (code, refusal) = apply(&server, &path, "they", &config).await;
+        assert_eq!(code, 409, "{place}: another changed it: {refusal}");
+        let forced = format!("{path}?force=true");
+        let (code, won) = apply(&server, &forced, "they", &config).await;
+        assert_eq!(
+            (code, &won["metadata"]["labels"]["x"]),
+            (200, &json!("1")),
+            "{place}"
+        );
+
+        config["metadata"].as_object_mut().unwrap().remove("labels");
+        let (code, dropped) = apply(&server, &path, "they", &config).await;
+        assert_eq!(
+            (code, &dropped["metadata"]["labels"]["x"]),
+            (200, &Value::Null),
+            "{place}"
+        );
+        assert_eq!(dropped["spec"], created["spec"], "{place}: nothing else went");
+    }
+}
