@@ -15,6 +15,23 @@ pub(super) struct OfQueue {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct OfDepth {
+    pub(super) name: String,
+    pub(super) controller: String,
+    pub(super) priority: &'static str,
+}
+
+impl OfDepth {
+    pub(super) fn new(controller: &str, priority: &'static str) -> Self {
+        Self {
+            name: controller.to_owned(),
+            controller: controller.to_owned(),
+            priority,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct OfResult {
     pub(super) controller: String,
     pub(super) result: &'static str,

@@ -10,14 +10,21 @@ use std::{
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric},
-    metrics::{MetricType, counter::Counter, family::Family, gauge::ConstGauge, histogram::Histogram},
+    metrics::{
+        MetricType,
+        counter::{ConstCounter, Counter},
+        family::Family,
+        gauge::ConstGauge,
+        histogram::Histogram,
+    },
     registry::Registry,
 };
 
-use super::labels::{OfController, OfQueue};
+use super::labels::{OfController, OfDepth, OfQueue};
 use crate::{
     clock::{self, Instant},
     runner::{Depth, Finished, Gauge, Outcome, Started},
+    trigger::Level,
 };
 
 /// Go controller-runtime's buckets: from ten nanoseconds, each ten times the last, in seconds.
@@ -123,6 +130,7 @@ impl Live {
 struct Reading {
     controller: String,
     depth: Depth,
+    by_level: [usize; Level::ALL.len()],
     ages: Vec<Duration>,
 }
 
@@ -144,6 +152,11 @@ impl Collector for Live {
             let read = |(controller, queue): (&String, &Queue)| Reading {
                 controller: controller.clone(),
                 depth: queue.gauge.as_ref().map(Gauge::read).unwrap_or_default(),
+                by_level: queue
+                    .gauge
+                    .as_ref()
+                    .map(Gauge::ready_by_level)
+                    .unwrap_or_default(),
                 ages: queue
                     .running
                     .values()
@@ -159,11 +172,6 @@ impl Collector for Live {
                 ConstGauge::new(value(reading)).encode(family.encode_family(&labels)?)
             })
         };
-        gauge(
-            "workqueue_depth",
-            "Keys that could run and do not yet",
-            |reading| count(reading.depth.ready),
-        )?;
         gauge("workqueue_waiting", "Keys that wait for their time", |reading| {
             count(reading.depth.waiting)
         })?;
@@ -177,6 +185,13 @@ impl Collector for Live {
             "How long the longest running reconcile has run",
             Reading::longest,
         )?;
+        depths(&readings, &mut encoder)?;
+        let (name, help) = ("workqueue_adds", "How often a key became ready");
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        readings.iter().try_for_each(|reading| {
+            let labels = OfQueue::new(&reading.controller);
+            ConstCounter::new(reading.depth.adds).encode(family.encode_family(&labels)?)
+        })?;
         let (name, help) = ("controller_runtime_active_workers", "Reconciles that run");
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         readings.iter().try_for_each(|reading| {
@@ -184,6 +199,19 @@ impl Collector for Live {
             ConstGauge::new(count(reading.depth.running)).encode(family.encode_family(&labels)?)
         })
     }
+}
+
+/// A series for each level, so that their sum is what could run.
+fn depths(readings: &[Reading], encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let (name, help) = ("workqueue_depth", "Keys that could run and do not yet");
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for reading in readings {
+        for (level, keys) in Level::ALL.iter().zip(reading.by_level) {
+            let labels = OfDepth::new(&reading.controller, level.as_str());
+            ConstGauge::new(count(keys)).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 keys")]

@@ -77,6 +77,7 @@ fn every_series_of_the_known_dashboards_is_there_before_anything_happens() {
         "controller_runtime_active_workers",
         "controller_runtime_max_concurrent_reconciles",
         "workqueue_depth",
+        "workqueue_adds_total",
         "workqueue_queue_duration_seconds_bucket",
         "workqueue_work_duration_seconds_bucket",
         "workqueue_unfinished_work_seconds",

@@ -85,6 +85,8 @@ pub(crate) struct Queue<K> {
     again: usize,
     /// Breaks ties in favour of the first.
     sequence: u64,
+    /// How often a key became ready.
+    adds: u64,
 }
 
 impl<K: Eq + Hash> Queue<K> {
@@ -97,6 +99,7 @@ impl<K: Eq + Hash> Queue<K> {
             running: 0,
             again: 0,
             sequence: 0,
+            adds: 0,
         }
     }
 
@@ -122,6 +125,20 @@ impl<K: Eq + Hash> Queue<K> {
     /// How many running keys were asked to run again.
     pub(crate) fn again(&self) -> usize {
         self.again
+    }
+
+    /// How often a key became ready, since the start.
+    pub(crate) fn adds(&self) -> u64 {
+        self.adds
+    }
+
+    /// How many keys of each level could run.
+    pub(crate) fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
+        let mut ready = [0; Level::ALL.len()];
+        for id in self.ready.slots() {
+            ready[self.slots.get(id).level as usize] += 1;
+        }
+        ready
     }
 
     /// When the next waiting key becomes ready.
@@ -173,6 +190,7 @@ impl<K: Eq + Hash> Queue<K> {
             && due <= now
         {
             self.timers.remove(id);
+            self.adds += 1;
             self.line_up(id, due);
         }
     }
@@ -283,6 +301,7 @@ impl<K: Eq + Hash> Queue<K> {
     fn wait(&mut self, id: SlotId, due: Instant, now: Instant) {
         if due <= now {
             self.timers.remove(id);
+            self.adds += 1;
             self.line_up(id, due);
             return;
         }

@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::clock::{self, Instant};
+use crate::{
+    clock::{self, Instant},
+    trigger::Level,
+};
 
 /// Reads how full the queue of one controller is. Cheap to clone; outlives its controller.
 ///
@@ -22,6 +25,8 @@ pub struct Depth {
     pub waiting: usize,
     /// Running keys that were asked to run again meanwhile.
     pub again: usize,
+    /// How often a key became ready, since the start.
+    pub adds: u64,
     /// When the next waiting key is due.
     pub next_due: Option<Instant>,
     /// All stores of the controller are ready.
@@ -45,6 +50,11 @@ impl Gauge {
         self.0.depth()
     }
 
+    /// How many keys of each level could run, in the order of [`Level::ALL`]. Takes longer the more there are.
+    pub fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
+        self.0.ready_by_level()
+    }
+
     /// Nothing is ready, running or due at this moment.
     pub fn is_settled(&self) -> bool {
         self.read().is_settled(clock::now())
@@ -60,4 +70,5 @@ impl fmt::Debug for Gauge {
 /// What a [`Gauge`] reads.
 pub(crate) trait Counted: Send + Sync {
     fn depth(&self) -> Depth;
+    fn ready_by_level(&self) -> [usize; Level::ALL.len()];
 }

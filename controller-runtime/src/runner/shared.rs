@@ -18,7 +18,7 @@ use crate::{
     object::{Object, ObjectRef},
     queue::{Popped, Queue, Settings, Wish},
     shutdown::Stage,
-    trigger::Request,
+    trigger::{Level, Request},
 };
 
 /// How many keys one turn gives out at most; then others get the thread.
@@ -126,9 +126,14 @@ impl<K: Object> Counted for Shared<K> {
             running: state.queue.running(),
             waiting: state.queue.waiting(),
             again: state.queue.again(),
+            adds: state.queue.adds(),
             next_due: state.queue.next_due(),
             synced: matches!(state.gate, Gate::Open),
         }
+    }
+
+    fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
+        self.lock().queue.ready_by_level()
     }
 }
 

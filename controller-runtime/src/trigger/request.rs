@@ -25,6 +25,36 @@ pub enum Level {
     Deletion,
 }
 
+impl Level {
+    /// All levels, low to high.
+    pub const ALL: [Self; 9] = [
+        Self::Initial,
+        Self::Bulk,
+        Self::Requeue,
+        Self::Retry,
+        Self::Related,
+        Self::Metadata,
+        Self::Spec,
+        Self::Explicit,
+        Self::Deletion,
+    ];
+
+    /// A word for metric labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Bulk => "bulk",
+            Self::Requeue => "requeue",
+            Self::Retry => "retry",
+            Self::Related => "related",
+            Self::Metadata => "metadata",
+            Self::Spec => "spec",
+            Self::Explicit => "explicit",
+            Self::Deletion => "deletion",
+        }
+    }
+}
+
 /// Why a key was asked to run; told in spans and to `explain`, never to the reconciler.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {

@@ -25,8 +25,8 @@ fn standby() -> Standby {
     let controller = world
         .controller()
         .observe(Arc::clone(&log) as _)
-        .hold_until(async { leading.await.unwrap_or_else(|_| ()) })
-        .graceful_shutdown_on(async { stopped.await.unwrap_or_else(|_| ()) });
+        .hold_until(async { leading.await.unwrap_or(()) })
+        .graceful_shutdown_on(async { stopped.await.unwrap_or(()) });
     let (gauge, seen) = (controller.gauge(), runs.clone());
     let reconcile = move |object: Arc<_>, _| {
         drop(seen.start(&object));
@@ -71,4 +71,22 @@ async fn a_standby_that_is_stopped_reconciles_nothing_and_ends_at_once() {
     assert!(standby.reading.await.expect("no panic").is_empty());
     assert_eq!(standby.runs.total(), 0);
     assert!(asked.elapsed() < Duration::from_secs(1));
+}
+
+/// kubernetes-sigs/controller-runtime#3066: a depth that went below zero, or counted what was not ready.
+#[tokio::test(start_paused = true)]
+async fn the_depth_by_level_is_what_could_run() {
+    let standby = standby();
+    eventually(&standby.gauge, "caches in sync", || {
+        standby.log.count("Synced") == 1
+    })
+    .await;
+    let depth = standby.gauge.read();
+    assert_eq!((depth.ready, depth.running, depth.waiting), (2, 0, 0));
+    assert_eq!(standby.gauge.ready_by_level().iter().sum::<usize>(), depth.ready);
+    standby.lead.send(()).expect("it listens");
+    eventually(&standby.gauge, "both ran", || standby.runs.total() == 2).await;
+    eventually(&standby.gauge, "at rest", || standby.gauge.is_settled()).await;
+    assert_eq!(standby.gauge.ready_by_level(), [0; 9]);
+    assert_eq!(standby.gauge.read().adds, 2, "each key became ready once");
 }
