@@ -1,5 +1,9 @@
 //! Whatever comes in, an answer goes out: no panic, bounded memory, a clear refusal.
 
+#![allow(clippy::unwrap_used, reason = "a test with helpers")]
+
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use controller_apiserver::Server;
 use http::Request;
@@ -206,7 +210,7 @@ async fn bodies_are_bounded_in_size_and_depth() {
     // A YAML document that would grow to gigabytes.
     let mut bomb = String::from("a0: &a0 [x, x]\n");
     for n in 1..40 {
-        bomb.push_str(&format!("a{n}: &a{n} [*a{}, *a{}]\n", n - 1, n - 1));
+        writeln!(bomb, "a{n}: &a{n} [*a{}, *a{}]", n - 1, n - 1).unwrap();
     }
     let (code, _) = send(&server, "POST", MAPS, "application/yaml", bomb.into_bytes()).await;
     assert_eq!(code, 400);

@@ -149,6 +149,7 @@ impl Store {
     }
 
     /// The events of a collection after `revision`, oldest first.
+    #[cfg(test)]
     pub(crate) fn events(
         &self,
         collection: &str,

@@ -6,6 +6,10 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::missing_panics_doc,
+    clippy::needless_pass_by_value,
+    clippy::format_push_string,
+    clippy::needless_pass_by_ref_mut,
     missing_docs,
     unreachable_pub,
     reason = "a test, in several files"

@@ -17,7 +17,6 @@ use crate::prepare::Preparation;
 /// What a step was answered, ready to be compared.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    pub id: String,
     pub code: u16,
     pub content_type: String,
     pub warnings: Vec<String>,
@@ -171,7 +170,6 @@ impl Player {
 
     fn outcome(&mut self, step: &Value, reply: Reply) -> Outcome {
         let mut outcome = Outcome {
-            id: text(&step["id"]),
             code: reply.code,
             content_type: header(&reply.headers, "content-type").unwrap_or_default(),
             warnings: reply
@@ -293,7 +291,6 @@ impl Player {
             events.sort_by_key(|event| lookup(event, "object.metadata.name").map(text));
         }
         Outcome {
-            id: text(&step["id"]),
             code: 200,
             content_type,
             during,
