@@ -1,6 +1,11 @@
 //! `cargo controller apiserver`: the server alone, until SIGTERM.
 
-use crate::{cli::ApiserverArgs, error::Error, server::LocalServer, signals::Signals};
+use crate::{
+    cli::ApiserverArgs,
+    error::Error,
+    server::{LocalServer, Options},
+    signals::Signals,
+};
 
 /// Serves until a signal comes.
 ///
@@ -8,7 +13,12 @@ use crate::{cli::ApiserverArgs, error::Error, server::LocalServer, signals::Sign
 /// When the port is taken, or one of the files cannot be used.
 pub(crate) async fn run(args: &ApiserverArgs) -> Result<(), Error> {
     let mut signals = Signals::listen().map_err(Error::Signals)?;
-    let server = LocalServer::start(args.listen, args.tokens.as_deref()).await?;
+    let options = Options {
+        listen: args.listen,
+        tokens: args.tokens.as_deref(),
+        https: args.tls.then_some(&args.tls_name),
+    };
+    let server = LocalServer::start(&options).await?;
     let access = server.access();
     if let Some(path) = &args.kubeconfig {
         access.write(path)?;

@@ -33,6 +33,12 @@ pub(crate) struct ApiserverArgs {
     /// Users: lines `token,user,uid,"group1,group2"`; without this, everyone is an administrator
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
+    /// Serve https, by a certificate made for localhost; the kubeconfig trusts it
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Another host name or address for the certificate; may be given several times
+    #[arg(long, value_name = "HOST", requires = "tls")]
+    pub(crate) tls_name: Vec<String>,
 }
 
 #[derive(Debug, Args)]

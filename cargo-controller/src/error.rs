@@ -15,6 +15,8 @@ pub(crate) enum Error {
     ForeignKubeconfig(PathBuf),
     #[error(transparent)]
     Tokens(#[from] controller_apiserver::access::TokenFileError),
+    #[error(transparent)]
+    Tls(#[from] controller_apiserver::tls::TlsError),
     #[error("{} names no user", .0.display())]
     NoUsers(PathBuf),
     #[error("cannot listen on {address}: {source}")]

@@ -4,7 +4,8 @@
 
 use std::{fs, io, path::Path};
 
-use serde_json::{Value, json};
+use controller_apiserver::tls::{Credential, Kubeconfig};
+use serde_json::Value;
 
 use crate::error::Error;
 
@@ -15,24 +16,22 @@ const NAME: &str = "cargo-controller";
 pub(crate) struct Access {
     /// `http://host:port`, or `https://…`.
     pub(crate) url: String,
-    /// The bearer token to send, if the server knows users.
-    pub(crate) token: Option<String>,
+    /// The certificate of an https server's authority, PEM.
+    pub(crate) authority: Option<String>,
+    /// How to log in.
+    pub(crate) credential: Credential,
 }
 
 impl Access {
     fn kubeconfig(&self) -> Value {
-        let user = match &self.token {
-            Some(token) => json!({ "token": token }),
-            None => json!({}),
+        let kubeconfig = Kubeconfig {
+            name: NAME.to_owned(),
+            server: self.url.clone(),
+            authority: self.authority.clone(),
+            credential: self.credential.clone(),
+            namespace: "default".to_owned(),
         };
-        json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{ "name": NAME, "cluster": { "server": self.url } }],
-            "users": [{ "name": NAME, "user": user }],
-            "contexts": [{ "name": NAME, "context": { "cluster": NAME, "user": NAME, "namespace": "default" } }],
-            "current-context": NAME,
-        })
+        kubeconfig.to_value()
     }
 
     /// Writes the file, readable by its owner only.
@@ -79,7 +78,8 @@ mod tests {
     fn access(url: &str) -> Access {
         Access {
             url: url.to_owned(),
-            token: Some("t".to_owned()),
+            authority: None,
+            credential: Credential::Token("t".to_owned()),
         }
     }
 

@@ -1,8 +1,12 @@
 //! The API server in this process, on a TCP port.
 
-use std::{net::SocketAddr, path::Path};
+use std::{net::SocketAddr, path::Path, sync::Arc};
 
-use controller_apiserver::{Server, access::Tokens};
+use controller_apiserver::{
+    Server,
+    access::{MASTERS, Tokens},
+    tls::{Authority, Credential, ServerConfig},
+};
 use kube::Client;
 use tokio::{net::TcpListener, task::JoinHandle};
 
@@ -15,37 +19,75 @@ pub(crate) struct LocalServer {
     serving: JoinHandle<()>,
 }
 
+/// How a server is reached, and by whom.
+#[derive(Debug)]
+pub(crate) struct Options<'a> {
+    pub(crate) listen: SocketAddr,
+    /// The file that names users; everyone is an administrator without it.
+    pub(crate) tokens: Option<&'a Path>,
+    /// Https, and the names of the certificate besides localhost.
+    pub(crate) https: Option<&'a Vec<String>>,
+}
+
+impl Options<'_> {
+    /// Http, for everyone.
+    pub(crate) fn plain(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            tokens: None,
+            https: None,
+        }
+    }
+}
+
 impl LocalServer {
     /// Binds the port and serves.
     ///
     /// # Errors
-    /// When the token file is not as it should be, or the port cannot be bound.
-    pub(crate) async fn start(listen: SocketAddr, tokens: Option<&Path>) -> Result<Self, Error> {
-        let users = tokens.map(Users::read).transpose()?;
-        let listener = TcpListener::bind(listen).await.map_err(|source| Error::Listen {
-            address: listen,
-            source,
-        })?;
+    /// When the token file is not as it should be, a name fits no certificate, or the port cannot be
+    /// bound.
+    pub(crate) async fn start(options: &Options<'_>) -> Result<Self, Error> {
+        let users = options.tokens.map(Users::read).transpose()?;
+        let tls = options.https.map(|names| Tls::generate(names)).transpose()?;
+        let listener = TcpListener::bind(options.listen)
+            .await
+            .map_err(|source| Error::Listen {
+                address: options.listen,
+                source,
+            })?;
         let bound = listener.local_addr().map_err(Error::Server)?;
         let mut server = Server::builder().wall_clock().service_accounts(true);
-        let mut token = None;
+        let mut credential = Credential::None;
+        if let Some(tls) = &tls {
+            credential = Credential::Certificate(tls.authority.client("kubernetes-admin", &[MASTERS])?);
+            server = server.authority(&tls.authority);
+        }
         if let Some(users) = users {
-            token = Some(users.first);
+            credential = Credential::Token(users.first);
             server = server.tokens(users.tokens);
         }
         let server = server.build();
+        let access = Access {
+            url: format!("{}://{bound}", if tls.is_some() { "https" } else { "http" }),
+            authority: tls.as_ref().map(|tls| tls.authority.pem()),
+            credential,
+        };
         let serving = tokio::spawn({
             let server = server.clone();
             async move {
-                let _ = server.serve(listener, std::future::pending()).await;
+                let _ = match tls {
+                    Some(tls) => {
+                        server
+                            .serve_tls(listener, tls.config, std::future::pending())
+                            .await
+                    }
+                    None => server.serve(listener, std::future::pending()).await,
+                };
             }
         });
         Ok(Self {
             server,
-            access: Access {
-                url: format!("http://{bound}"),
-                token,
-            },
+            access,
             serving,
         })
     }
@@ -64,6 +106,20 @@ impl LocalServer {
 impl Drop for LocalServer {
     fn drop(&mut self) {
         self.serving.abort();
+    }
+}
+
+/// An authority of its own, and what the server shows by it.
+struct Tls {
+    authority: Authority,
+    config: Arc<ServerConfig>,
+}
+
+impl Tls {
+    fn generate(names: &[String]) -> Result<Self, Error> {
+        let authority = Authority::generate()?;
+        let config = authority.server(names)?;
+        Ok(Self { authority, config })
     }
 }
 

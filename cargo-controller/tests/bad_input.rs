@@ -96,6 +96,19 @@ fn a_token_file_with_a_mistake_names_the_line_and_no_token() {
 }
 
 #[test]
+fn a_name_that_fits_no_certificate_is_told() {
+    let output = controller(&[
+        "apiserver",
+        "--listen",
+        "127.0.0.1:0",
+        "--tls",
+        "--tls-name",
+        "b\u{fc}ro",
+    ]);
+    fails_with(&output, &["certificate", "give host names or IP addresses"]);
+}
+
+#[test]
 fn a_kubeconfig_of_someone_else_is_left_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("config");

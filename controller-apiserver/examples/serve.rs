@@ -58,10 +58,7 @@ fn write_kubeconfig(file: &Path, url: &str, authority: Option<&Authority>) -> Re
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = options()?;
     let authority = options.tls.then(Authority::generate).transpose()?;
-    let mut builder = Server::builder()
-        .wall_clock()
-        .service_accounts(true)
-        .signing_key(Authority::random_key()?);
+    let mut builder = Server::builder().wall_clock().service_accounts(true);
     if let Some(file) = &options.tokens {
         builder = builder.tokens(Tokens::read(file)?);
     }

@@ -19,7 +19,12 @@ mod told;
 mod wire;
 
 use crate::{
-    cli::DevArgs, error::Error, manifest::Folder, project::Project, server::LocalServer, signals::Signals,
+    cli::DevArgs,
+    error::Error,
+    manifest::Folder,
+    project::Project,
+    server::{LocalServer, Options},
+    signals::Signals,
 };
 
 use self::{
@@ -41,7 +46,7 @@ pub(crate) async fn run(args: &DevArgs) -> Result<(), Error> {
         .prefix("cargo-controller-")
         .tempdir()
         .map_err(Error::Temporary)?;
-    let server = LocalServer::start(args.listen, None).await?;
+    let server = LocalServer::start(&Options::plain(args.listen)).await?;
     let kubeconfig = scratch.path().join("kubeconfig");
     server.access().write(&kubeconfig)?;
     let told = Told::to_stdout();

@@ -55,9 +55,11 @@ impl ServerBuilder {
         self
     }
 
-    /// The server's time begins with the present, for servers that people talk to.
+    /// For servers that people talk to: the server's time begins with the present, and the key that
+    /// signs tokens is one that nobody can guess.
     #[must_use]
-    pub fn wall_clock(self) -> Self {
+    pub fn wall_clock(mut self) -> Self {
+        self.signing_key = self.signing_key.or_else(|| Authority::random_key().ok());
         self.epoch(Clock::wall_epoch())
     }
 
@@ -99,8 +101,8 @@ impl ServerBuilder {
         self
     }
 
-    /// The key that signs the tokens of service accounts. In tests it follows from the seed; a
-    /// server that people talk to should have one that nobody can guess ([`Authority::random_key`]).
+    /// The key that signs the tokens of service accounts. Without it, it follows from the seed, or,
+    /// under a [wall clock](Self::wall_clock), from chance.
     #[must_use]
     pub fn signing_key(mut self, key: [u8; 32]) -> Self {
         self.signing_key = Some(key);

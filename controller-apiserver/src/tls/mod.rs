@@ -8,6 +8,7 @@ mod client;
 mod kubeconfig;
 
 pub use kubeconfig::{Credential, Kubeconfig, write_private};
+pub use tokio_rustls::rustls::ServerConfig;
 
 use ::ring::rand;
 use base64::Engine as _;
@@ -18,10 +19,10 @@ use rcgen::{
 };
 use std::fmt;
 use std::sync::Arc;
+use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring as provider_of_ring};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 /// What every server certificate names, beside the names given.
 const SERVER_NAMES: &[&str] = &[
