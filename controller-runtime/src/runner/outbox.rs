@@ -49,6 +49,10 @@ impl<R> Outbox<R> {
         self.results.pop_front()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+
     /// Whether it is time to make new results; if so, that is noted.
     pub(super) fn wants_more(&mut self, now: Instant) -> bool {
         let pause = match self.results.len() {
