@@ -3,9 +3,17 @@
 //! Pure: the random part comes in as an argument. The runtime counts failures for each key, forgets them on any
 //! success and when the object is replaced, and waits as long as a [`Backoff`] says.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use crate::Action;
+use crate::{
+    Action, clock,
+    object::{Object, ObjectRef},
+};
 
 /// Exponential waits with a cap and a random part.
 ///
@@ -103,6 +111,73 @@ impl Backoff {
 /// ```
 pub fn backoff<K, E, C>() -> impl Fn(Arc<K>, &E, Arc<C>) -> Action {
     |_, _, _| Action::retry()
+}
+
+/// Failures counted by hand, for reconcilers that do not leave it to the controller: a part of a context.
+///
+/// An error policy asks for the wait after another failure, the reconciler forgets it on success.
+///
+/// ```
+/// use std::time::Duration;
+/// use controller_runtime::{Action, Backoff, FailureCounts, object::ObjectRef};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+///
+/// struct Context {
+///     failures: FailureCounts<ConfigMap>,
+/// }
+///
+/// let context = Context {
+///     failures: FailureCounts::new(Backoff::default().initial(Duration::from_secs(2)).max(Duration::from_secs(64)).jitter(0.0)),
+/// };
+/// let object = ObjectRef::<ConfigMap>::new("a").within("default");
+/// // In the error policy:
+/// assert_eq!(context.failures.failed(&object), Duration::from_secs(2));
+/// assert_eq!(context.failures.failed(&object), Duration::from_secs(4));
+/// let _action = Action::requeue(context.failures.failed(&object));
+/// // In the reconciler, after success and after cleanup:
+/// context.failures.forget(&object);
+/// assert_eq!(context.failures.failed(&object), Duration::from_secs(2));
+/// ```
+pub struct FailureCounts<K: Object> {
+    backoff: Backoff,
+    /// Only keys whose last run failed.
+    counts: Mutex<(HashMap<ObjectRef<K>, u32>, fastrand::Rng)>,
+}
+
+impl<K: Object> FailureCounts<K> {
+    /// Counts from zero.
+    pub fn new(backoff: Backoff) -> Self {
+        Self {
+            backoff,
+            counts: Mutex::new((HashMap::new(), clock::rng(None))),
+        }
+    }
+
+    /// Counts another failure; gives how long to wait.
+    pub fn failed(&self, object: &ObjectRef<K>) -> Duration {
+        let (counts, rng) = &mut *self.lock();
+        let count = counts.entry(object.clone()).or_default();
+        *count = count.saturating_add(1);
+        self.backoff.delay(*count, rng.f64())
+    }
+
+    /// Forgets the failures of an object: it succeeded, or is gone.
+    pub fn forget(&self, object: &ObjectRef<K>) {
+        self.lock().0.remove(object);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (HashMap<ObjectRef<K>, u32>, fastrand::Rng)> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Object> fmt::Debug for FailureCounts<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailureCounts")
+            .field("backoff", &self.backoff)
+            .field("failing", &self.lock().0.len())
+            .finish()
+    }
 }
 
 #[cfg(test)]

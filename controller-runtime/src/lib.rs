@@ -35,7 +35,7 @@ pub mod trigger;
 pub mod watch;
 
 pub use action::Action;
-pub use backoff::{Backoff, backoff};
+pub use backoff::{Backoff, FailureCounts, backoff};
 pub use controller::Controller;
 pub use error::{Error, RunnerError};
 pub use operator::{Operator, OperatorError};

@@ -4,5 +4,7 @@ mod hold;
 mod isolation;
 mod scale;
 mod shutdown;
+#[cfg(feature = "cli")]
+mod spans;
 mod timing;
 mod world;
