@@ -4,6 +4,7 @@
 //! all files, with the reason beside it.
 
 #![allow(missing_docs, reason = "a test binary has no readers of its API")]
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::{
     fmt::Write as _,

@@ -1,6 +1,7 @@
 //! What a user reads who has given something wrong: one clear text, a non-zero end, and nothing else harmed.
 
 #![allow(missing_docs, reason = "a test binary has no readers of its API")]
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::{
     fs,

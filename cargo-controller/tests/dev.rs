@@ -1,6 +1,7 @@
 //! `cargo controller dev` as its user meets it: the example, wrong manifests, edits, and an end that leaves nothing behind.
 
 #![allow(missing_docs, reason = "a test binary has no readers of its API")]
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::{
     fs,

@@ -151,7 +151,7 @@ async fn step(world: &World, rng: &mut fastrand::Rng) {
             world.secret_of(&map, &child).await;
         }
         (5..=7, _) if world.secrets().get_opt(&child).await.unwrap().is_some() => {
-            world.delete_secret(&child).await
+            world.delete_secret(&child).await;
         }
         (8, _) => world.server.close_watches(),
         (9, _) => world.server.compact(),

@@ -27,7 +27,10 @@ use tokio::time::Instant;
 
 /// What the last reconcile of each parent saw: its resourceVersion and its children.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<BTreeMap<String, (String, BTreeSet<String>)>>>);
+struct Seen(Arc<Mutex<BTreeMap<String, Last>>>);
+
+/// The version and the children that the last run of an object saw.
+type Last = (String, BTreeSet<String>);
 
 impl Seen {
     fn all(&self) -> BTreeMap<String, (String, BTreeSet<String>)> {

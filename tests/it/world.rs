@@ -65,7 +65,7 @@ impl Seen {
     }
 }
 
-/// A server and a client. ConfigMaps are the primaries of most tests, Secrets what they own.
+/// A server and a client. Config maps are the primaries of most tests, secrets what they own.
 pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) client: Client,

@@ -1,6 +1,7 @@
 //! One session: what to do at each edit, happening, tick and signal.
 
 use std::{
+    fmt::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -174,12 +175,12 @@ impl Session<'_> {
             return Ok(());
         };
         // The stream has ended; the process may need a moment more.
-        let status = match tokio::time::timeout(Duration::from_secs(2), operator.child.ended()).await {
-            Ok(status) => status,
-            Err(_) => {
-                operator.child.kill().await;
-                "it no longer answered".to_owned()
-            }
+        let waited = tokio::time::timeout(Duration::from_secs(2), operator.child.ended()).await;
+        let status = if let Ok(status) = waited {
+            status
+        } else {
+            operator.child.kill().await;
+            "it no longer answered".to_owned()
         };
         let ended = Error::OperatorEnded {
             status,
@@ -321,7 +322,8 @@ fn is_quiet(status: &Status) -> bool {
 fn settled_text(reconciled: usize, failed: &[String]) -> String {
     let mut text = format!("{reconciled} objects reconciled");
     if !failed.is_empty() {
-        text.push_str(&format!(", {} failed for good:", failed.len()));
+        // A String takes everything.
+        let _ = write!(text, ", {} failed for good:", failed.len());
         for failure in failed {
             text.push_str("\n- ");
             text.push_str(failure);

@@ -23,16 +23,16 @@ impl Told {
     }
 
     pub(crate) fn say(self, line: &Line) {
-        self.write(&line.render(self.palette, self.began.elapsed()));
+        write(&line.render(self.palette, self.began.elapsed()));
     }
 
     /// A line that the operator wrote itself.
     pub(crate) fn quote(self, text: &str) {
-        self.write(&format!("{} {text}", self.palette.dim("          operator |")));
+        write(&format!("{} {text}", self.palette.dim("          operator |")));
     }
+}
 
-    fn write(self, line: &str) {
-        // Whoever read us has gone; that is no reason to stop the operator in the middle.
-        let _ = writeln!(std::io::stdout(), "{line}");
-    }
+fn write(line: &str) {
+    // Whoever read us has gone; that is no reason to stop the operator in the middle.
+    let _ = writeln!(std::io::stdout(), "{line}");
 }

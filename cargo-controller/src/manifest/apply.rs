@@ -41,7 +41,7 @@ impl Applier {
         let api = self.api(manifest).await?;
         let problem = |error: &kube::Error| refusal(manifest, error);
         let before = api.get_opt(&manifest.name).await.map_err(|e| problem(&e))?;
-        let object = self.object(manifest)?;
+        let object = object(manifest)?;
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let after = match api.patch(&manifest.name, &params, &Patch::Apply(&object)).await {
             Err(error) if is_unsupported(&error) => {
@@ -93,14 +93,6 @@ impl Applier {
             ..PostParams::default()
         };
         api.create(&params, object).await
-    }
-
-    fn object(&self, manifest: &Manifest) -> Result<DynamicObject, Problem> {
-        serde_json::from_value(manifest.object.clone()).map_err(|error| Problem {
-            place: manifest.place.clone(),
-            object: Some(manifest.title()),
-            text: format!("metadata is not as Kubernetes wants it: {error}"),
-        })
     }
 
     async fn api(&mut self, manifest: &Manifest) -> Result<Api<DynamicObject>, Problem> {
@@ -166,4 +158,12 @@ fn refusal(manifest: &Manifest, error: &kube::Error) -> Problem {
         object: Some(manifest.title()),
         text,
     }
+}
+
+fn object(manifest: &Manifest) -> Result<DynamicObject, Problem> {
+    serde_json::from_value(manifest.object.clone()).map_err(|error| Problem {
+        place: manifest.place.clone(),
+        object: Some(manifest.title()),
+        text: format!("metadata is not as Kubernetes wants it: {error}"),
+    })
 }

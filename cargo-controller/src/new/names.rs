@@ -1,6 +1,6 @@
 //! The names of a new project, checked before a file is written.
 //!
-//! Sources of the rules: Kubernetes "Object Names and IDs" and the validation of CustomResourceDefinitions; The Rust
+//! Sources of the rules: Kubernetes "Object Names and IDs" and the validation of custom resource definitions; The Rust
 //! Reference, "Keywords"; cargo's own rules for package names.
 
 /// Rust's keywords, of all editions; those that cannot even be raw identifiers among them.

@@ -52,6 +52,6 @@ mod tests {
             prerequisites(rule),
             [PathBuf::from("/a/src/main.rs"), PathBuf::from("/a/my types.rs")]
         );
-        assert_eq!(prerequisites(""), [PathBuf::new(); 0]);
+        assert!(prerequisites("").is_empty());
     }
 }
