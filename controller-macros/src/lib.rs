@@ -16,7 +16,10 @@ mod expand;
 mod fallback;
 mod function;
 mod model;
+mod reconcile_error;
 mod signature;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 
@@ -29,6 +32,12 @@ pub fn controller(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     controller_tokens(attribute.into(), item.into()).into()
+}
+
+/// Says how a user's own error is tried again. Documented at `controller_runtime::ReconcileError`.
+#[proc_macro_derive(ReconcileError, attributes(permanent, retry_after, reconcile_error))]
+pub fn reconcile_error(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    reconcile_error::derive(input.into()).into()
 }
 
 fn controller_tokens(attribute: TokenStream, item: TokenStream) -> TokenStream {

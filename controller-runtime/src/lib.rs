@@ -40,10 +40,35 @@ pub use controller::Controller;
 pub use error::{Error, RunnerError};
 pub use operator::{Operator, OperatorError};
 pub use options::Config;
+pub use reconcile::ReconcileError;
 
 /// What an operator's `main` returns.
 pub type Result<T, E = OperatorError> = std::result::Result<T, E>;
+/// How a user's own error is tried again: `#[permanent]`, `#[retry_after = "…"]`, or by backoff.
+///
+/// Beside thiserror, on an enum (each variant says its own) or on a structure. The name of the variant is the reason of the
+/// `Ready` condition. `#[reconcile_error(crate = path)]` says where this crate is found, if not as `::controller_runtime`.
+///
+/// ```
+/// use controller_runtime::{ReconcileError, reconcile::Retry};
+///
+/// #[derive(Debug, thiserror::Error, ReconcileError)]
+/// enum PrintError {
+///     #[error("out of paper")]
+///     OutOfPaper,
+///     #[error("not a document")]
+///     #[permanent]
+///     NotADocument,
+/// }
+///
+/// assert_eq!(PrintError::OutOfPaper.retry(), Retry::Backoff);
+/// assert_eq!(PrintError::NotADocument.retry(), Retry::Never);
+/// assert_eq!(PrintError::NotADocument.reason(), "NotADocument");
+/// ```
 #[cfg(feature = "macros")]
+pub use controller_macros::ReconcileError;
+#[cfg(feature = "macros")]
+#[doc = include_str!("docs/controller.md")]
 pub use controller_macros::controller;
 
 /// The examples of README compile.

@@ -9,9 +9,9 @@ pub use kube::{Api, Client, CustomResource, Resource, ResourceExt, api::ObjectMe
 pub use crate::{
     Action, Backoff, Config, Controller, Operator, backoff,
     object::ObjectRef,
-    reconcile::{Attempt, Children, FromReconcile, ReconcileError, Recorder, Status},
+    reconcile::{Attempt, Children, Failure, FromReconcile, OrFail, ReconcileError, Recorder, Status},
     store::Store,
     watch::Informer,
 };
 #[cfg(feature = "macros")]
-pub use controller_macros::controller;
+pub use controller_macros::{ReconcileError, controller};

@@ -1,7 +1,7 @@
 //! `#[error("…")]`: the text of an error, with fields in braces.
 
 use proc_macro2::Span;
-use syn::{Attribute, Fields, LitStr, Meta, Token, parse::ParseStream};
+use syn::{Attribute, Fields, LitStr, Meta, Token, ext::IdentExt, parse::ParseStream};
 
 use crate::errors;
 
@@ -9,7 +9,7 @@ use crate::errors;
 pub(crate) enum Message {
     /// The text of the only field.
     Transparent,
-    /// A format string whose numbered fields are called `_0`, `_1`, …
+    /// A format string whose fields are called `_0`, `_1`, …
     Text {
         format: LitStr,
         /// Which fields it shows.
@@ -54,7 +54,7 @@ impl Message {
         let text = rename(&literal.value(), &mut |name| {
             let index = position(fields, name)?;
             shows.push(index);
-            Some(binding(fields, index))
+            Some(format!("_{index}"))
         })
         .map_err(|problem| match problem {
             Problem::Braces => errors::message_braces(literal.span()),
@@ -67,20 +67,12 @@ impl Message {
     }
 }
 
-/// How a match arm calls a field: by its name, or `_0`.
-fn binding(fields: &Fields, index: usize) -> String {
-    match fields.iter().nth(index).and_then(|field| field.ident.as_ref()) {
-        Some(name) => name.to_string(),
-        None => format!("_{index}"),
-    }
-}
-
 fn position(fields: &Fields, name: &str) -> Option<usize> {
     match fields {
         Fields::Unnamed(_) => name.parse().ok().filter(|&index: &usize| index < fields.len()),
         _ => fields
             .iter()
-            .position(|field| field.ident.as_ref().is_some_and(|ident| ident == name)),
+            .position(|field| field.ident.as_ref().is_some_and(|ident| ident.unraw() == name)),
     }
 }
 

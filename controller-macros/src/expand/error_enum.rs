@@ -4,7 +4,7 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
-use syn::{Attribute, Fields, Type, TypePath};
+use syn::{Attribute, Fields, Type, TypePath, ext::IdentExt};
 
 use crate::args::{ErrorEnum, Message, Millis, Retry, Variant};
 
@@ -14,7 +14,7 @@ pub(crate) fn error_enum(error: &ErrorEnum, p: &TokenStream) -> Vec<TokenStream>
         declaration(error, p),
         display(error, p),
         source(error, p),
-        retry(error, p),
+        retries(error, p),
     ];
     items.extend(
         error
@@ -134,38 +134,33 @@ fn is_boxed(path: &TypePath) -> bool {
     })
 }
 
-fn retry(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
+fn retries(error: &ErrorEnum, p: &TokenStream) -> TokenStream {
     let variants = error
         .variants
         .iter()
         .map(|variant| (cfgs(&variant.attributes), &variant.name, variant.retry));
-    reconcile_error(&error.name, &TokenStream::new(), variants, p)
+    reconcile_error(&TokenStream::new(), &error.name.to_token_stream(), variants, p)
 }
 
 /// How each variant of an enum is retried, and its name as the reason.
 pub(crate) fn reconcile_error<'a>(
-    name: &Ident,
-    generics: &TokenStream,
+    parameters: &TokenStream,
+    name: &TokenStream,
     variants: impl Iterator<Item = (Vec<&'a Attribute>, &'a Ident, Retry)> + Clone,
     p: &TokenStream,
 ) -> TokenStream {
     let retries = variants.clone().map(|(cfgs, variant, retry)| {
-        let retry = match retry {
-            Retry::Backoff => quote!(#p::Retry::Backoff),
-            Retry::After(Millis { value, .. }) => quote!(#p::retry_after(#value)),
-            Retry::Never => quote!(#p::Retry::Never),
-        };
+        let retry = self::retry(retry, p);
         quote!(#(#cfgs)* Self::#variant { .. } => #retry,)
     });
     let reasons = variants.map(|(cfgs, variant, _)| {
-        let reason = variant.to_string();
-        let reason = reason.trim_start_matches("r#");
+        let reason = variant.unraw().to_string();
         quote!(#(#cfgs)* Self::#variant { .. } => #reason,)
     });
     quote! {
         #[automatically_derived]
         #[allow(deprecated, clippy::all, clippy::pedantic)]
-        impl #generics #p::ReconcileError for #name {
+        impl #parameters #p::ReconcileError for #name {
             fn retry(&self) -> #p::Retry {
                 match *self { #(#retries)* }
             }
@@ -173,6 +168,15 @@ pub(crate) fn reconcile_error<'a>(
                 match *self { #(#reasons)* }
             }
         }
+    }
+}
+
+/// How something is retried.
+pub(crate) fn retry(retry: Retry, p: &TokenStream) -> TokenStream {
+    match retry {
+        Retry::Backoff => quote!(#p::Retry::Backoff),
+        Retry::After(Millis { value, .. }) => quote!(#p::retry_after(#value)),
+        Retry::Never => quote!(#p::Retry::Never),
     }
 }
 
@@ -211,30 +215,25 @@ fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
 
 /// A pattern that binds one field, and its name.
 fn one(variant: &Variant, index: usize) -> (TokenStream, Ident) {
-    let name = binding(&variant.fields, index);
-    (pattern(variant, &[index]), name)
+    (pattern(variant, &[index]), format_ident!("_{index}"))
 }
 
-/// A pattern that binds these fields and no others.
+/// A pattern that binds these fields, as `_0`, `_1`, …, and no others.
 fn pattern(variant: &Variant, shown: &[usize]) -> TokenStream {
-    let bound = |index: usize| shown.contains(&index).then(|| binding(&variant.fields, index));
+    let bound = |index: usize| {
+        let name = format_ident!("_{index}");
+        shown.contains(&index).then(|| quote!(ref #name))
+    };
     match &variant.fields {
         Fields::Named(fields) => {
-            let bound = (0..fields.named.len()).filter_map(bound);
-            quote!({ #(ref #bound,)* .. })
+            let fields = fields.named.iter().map(|field| &field.ident).enumerate();
+            let bound = fields.filter_map(|(index, name)| bound(index).map(|bound| quote!(#name: #bound)));
+            quote!({ #(#bound,)* .. })
         }
         Fields::Unnamed(fields) => {
-            let bound = (0..fields.unnamed.len())
-                .map(|index| bound(index).map_or_else(|| quote!(_), |name| quote!(ref #name)));
+            let bound = (0..fields.unnamed.len()).map(|index| bound(index).unwrap_or_else(|| quote!(_)));
             quote!((#(#bound),*))
         }
         Fields::Unit => quote!({ .. }),
-    }
-}
-
-fn binding(fields: &Fields, index: usize) -> Ident {
-    match fields.iter().nth(index).and_then(|field| field.ident.clone()) {
-        Some(name) => name,
-        None => format_ident!("_{index}"),
     }
 }

@@ -14,7 +14,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{GenericParam, Generics, Visibility, spanned::Spanned};
 
-pub(crate) use error_enum::error_enum;
+pub(crate) use error_enum::{error_enum, reconcile_error, retry};
 
 use crate::{
     args::Args,
@@ -123,15 +123,15 @@ fn constructor(model: &Model<'_>) -> TokenStream {
     let p = private(model.args, span);
     let kind = model
         .dynamic
-        .then(|| quote_spanned!(span=> kind: #p::ApiResource,));
+        .then(|| quote_spanned!(span=> __kind: #p::ApiResource,));
     let start = start(model);
     let body = if let Some(context) = model.context {
         quote_spanned! {span=>
-            #visibility fn controller<__Context, __Form: 'static>(#kind context: __Context) -> #p::Declared
+            #visibility fn controller<__Context, __Form: 'static>(#kind __context: __Context) -> #p::Declared
             where
                 __Context: #p::MakeContext<#context, __Form>,
             {
-                #p::controller::<__Reconciler #turbofish, __Context, __Form>(#start, context)
+                #p::controller::<__Reconciler #turbofish, __Context, __Form>(#start, __context)
             }
         }
     } else {
@@ -156,7 +156,7 @@ fn start(model: &Model<'_>) -> TokenStream {
     let span = model.object.span();
     let p = private(model.args, span);
     if model.dynamic {
-        quote_spanned!(span=> #p::Start::of(kind))
+        quote_spanned!(span=> #p::Start::of(__kind))
     } else {
         quote_spanned!(span=> #p::Start::new())
     }

@@ -27,8 +27,8 @@ pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
         quote!(.rule(#group, #resource, &[#(#verbs),*]))
     });
     let function = function(model, p);
-    let triggers = args.triggers.iter().map(|(span, path)| {
-        let (on, text) = (Ident::new("on", *span), text(path));
+    let triggers = args.triggers.iter().map(|(_, path)| {
+        let (on, text) = (Ident::new("on", path.span()), text(path));
         if model.context.is_some() {
             quote!(.#on(#text, |__context| #path(__context)))
         } else {
@@ -49,7 +49,7 @@ pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
             #selection
             #cluster
             #(#relations)*
-            .predicates(#predicates)
+            #predicates
             #(#triggers)*
             #(#cleanup)*
             #conditions
@@ -66,7 +66,7 @@ fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStr
     let target = relation.kind_type(p);
     let selection = selection(&relation.selector);
     let predicates = predicates(&relation.predicates, &target, p);
-    let options = quote!(#p::Options::new() #selection .predicates(#predicates));
+    let options = quote!(#p::Options::new() #selection #predicates);
     let method = |name| Ident::new(name, relation.span);
     match &relation.kind {
         RelationKind::Owns => {
@@ -101,14 +101,18 @@ fn selection(selector: &Selector) -> TokenStream {
     quote!(#(.labels(#labels))* #(.fields(#fields))*)
 }
 
-/// A list of predicates with their texts.
+/// The list of predicates with their texts, if there is one.
 fn predicates(list: &[Predicate], ty: &impl ToTokens, p: &TokenStream) -> TokenStream {
     let named = list.iter().map(|predicate| {
         let text = predicate.text();
         let value = self::predicate(predicate, &ty.to_token_stream(), p);
         quote!((#text, #value))
     });
-    quote!([#(#named),*])
+    if list.is_empty() {
+        TokenStream::new()
+    } else {
+        quote!(.predicates([#(#named),*]))
+    }
 }
 
 fn predicate(predicate: &Predicate, ty: &TokenStream, p: &TokenStream) -> TokenStream {

@@ -2,12 +2,12 @@
 //!
 //! Every trigger goes through the record of own writes: a key does not wake for a change that it made itself.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 
 use super::{
-    Attempt, Failed, Reconciler, Related, Retry, Run, Status, Wiring,
+    Failed, Reconciler, Related, Retry, Run, Wiring,
     around::Around,
     children::Family,
     recorder::recorder,
@@ -189,50 +189,44 @@ pub(super) async fn run<R: Reconciler>(
         .hold_until(environment.leading.clone())
         .graceful_shutdown_on(environment.shutdown.clone());
     let inlet = Inlet::new(&controller.shared);
+    let (client, kind) = (environment.client.clone(), start.kind().clone());
     let shared = Arc::new(Shared::<R> {
-        client: environment.client.clone(),
         context,
-        kind: start.kind().clone(),
+        kind: kind.clone(),
         manager: declaration.name.clone(),
         stores,
         family: Arc::new(family),
-        recorder: recorder(environment.client.clone(), &declaration.name),
+        recorder: recorder(client.clone(), &declaration.name),
         own_writes: own_writes.clone(),
+        client: client.clone(),
     });
     let around = Arc::new(Around {
-        requests: Requests::new(
-            environment.client.clone(),
-            start.kind().clone(),
-            declaration.name.clone(),
-        ),
+        requests: Requests::new(client, kind, declaration.name.clone()),
         function,
         cleanup: declaration.finalizer.clone().zip(cleanup),
         status,
         conditions: declaration.conditions,
     });
-    let results = controller.run_with(
-        move |run: runner::Run<R::Object>| {
-            let key = key_of(&*run.object, primaries.dyntype());
-            let watch = EchoWatch::begin(&own_writes, &inlet, key);
-            let reconciling = Arc::clone(&around).run(Run {
-                object: run.object,
-                attempt: Attempt::after(run.failures),
-                status: Status::new(),
-                read_status: OnceLock::new(),
-                shared: Arc::clone(&shared),
-            });
-            async move {
-                let _watch = watch;
-                reconciling.await
-            }
-        },
-        |_run, error: &Failed| match error.get().retry() {
-            Retry::Backoff => Action::retry(),
-            Retry::After(wait) => Action::retry_after(wait),
-            Retry::Never => Action::give_up(),
-        },
-    );
+    let reconcile = move |run: runner::Run<R::Object>| {
+        let key = key_of(&*run.object, primaries.dyntype());
+        let watch = EchoWatch::begin(&own_writes, &inlet, key);
+        let reconciling = Arc::clone(&around).run(Run::new(run.object, run.failures, Arc::clone(&shared)));
+        async move {
+            let _watch = watch;
+            reconciling.await
+        }
+    };
+    let results = controller.run_with(reconcile, |_run, error| policy(error));
     tell(&declaration.name, results).await
+}
+
+/// What follows a failure.
+fn policy(error: &Failed) -> Action {
+    match error.get().retry() {
+        Retry::Backoff => Action::retry(),
+        Retry::After(wait) => Action::retry_after(wait),
+        Retry::Never => Action::give_up(),
+    }
 }
 
 /// Wakes a primary for its own changes, after everyone who keeps a record of primaries has heard them.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt};
 
-use super::{Failed, FromReconcile, ReconcileError, Reconciler, Run};
+use super::{Failed, Fails, FromReconcile, Reconciler, Run};
 use crate::declare::Declaration;
 
 /// A function that cleans up after an object: `async fn(Arc<Kind>, extractors…) -> Result<(), Error>`.
@@ -31,12 +31,12 @@ macro_rules! cleanup {
             R: Reconciler,
             Function: Fn(Arc<R::Object>, $($input),*) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = Result<(), E>> + Send + 'static,
-            E: ReconcileError,
+            E: Fails,
             $($input: FromReconcile<R>,)*
         {
             fn call(&self, run: &Run<R>) -> BoxFuture<'static, Result<(), Failed>> {
                 let cleaning = self(Arc::clone(run.object()), $($input::from_reconcile(run)),*);
-                async move { cleaning.await.map_err(Failed::new) }.boxed()
+                async move { cleaning.await.map_err(Fails::forget) }.boxed()
             }
 
             #[allow(unused_variables)]

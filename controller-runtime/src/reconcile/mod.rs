@@ -14,6 +14,7 @@ mod context;
 mod declared;
 mod error;
 mod extract;
+mod failure;
 mod finalizer;
 mod options;
 mod recorder;
@@ -42,6 +43,7 @@ pub use declared::controller;
 pub use error::cause;
 pub use error::{Failed, ReconcileError, Retry};
 pub use extract::{Declares, FromReconcile, Inputs};
+pub use failure::{Fails, Failure, OrFail};
 pub use options::Options;
 pub use recorder::Recorder;
 pub use relation::{Reconciled, Related};
@@ -77,9 +79,9 @@ pub trait Outcome: Send + 'static {
     fn forget(self) -> Result<Action, Failed>;
 }
 
-impl<E: ReconcileError> Outcome for Result<Action, E> {
+impl<E: Fails> Outcome for Result<Action, E> {
     fn forget(self) -> Result<Action, Failed> {
-        self.map_err(Failed::new)
+        self.map_err(Fails::forget)
     }
 }
 

@@ -63,6 +63,16 @@ impl<K: Object> Confirms for OwnKey<K> {
 }
 
 impl<R: Reconciler> Run<R> {
+    pub(super) fn new(object: Arc<R::Object>, failures: u32, shared: Arc<Shared<R>>) -> Self {
+        Self {
+            object,
+            attempt: Attempt::after(failures),
+            status: Status::new(),
+            read_status: OnceLock::new(),
+            shared,
+        }
+    }
+
     /// The object to reconcile.
     pub fn object(&self) -> &Arc<R::Object> {
         &self.object

@@ -17,7 +17,7 @@ type Test<K> = Arc<dyn Fn(&K, &K) -> bool + Send + Sync>;
 ///
 /// let spec_or_labels = Predicate::<Deployment>::any([predicate::generation(), predicate::labels()]);
 /// let scaled = Predicate::new(|old: &Deployment, new: &Deployment| {
-///     let replicas = |it: &Deployment| it.spec.as_ref().and_then(|spec| spec.replicas);
+///     let replicas = |it: &Deployment| it.spec.replicas;
 ///     replicas(old) != replicas(new)
 /// });
 /// # let _ = (spec_or_labels, scaled);

@@ -1,0 +1,9 @@
+//! A union.
+
+
+#[derive(controller_runtime::ReconcileError)]
+union Failure {
+    a: u8,
+}
+
+fn main() {}

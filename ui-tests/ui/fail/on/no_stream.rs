@@ -1,0 +1,20 @@
+//! A function that gives no stream.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+fn clock() -> u8 {
+    0
+}
+
+#[controller(on(clock))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

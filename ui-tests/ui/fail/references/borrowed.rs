@@ -1,0 +1,20 @@
+//! A field that is borrowed.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+fn names(object: &ConfigMap) -> &str {
+    object.metadata.name.as_deref().unwrap_or_default()
+}
+
+#[controller(references(Secret, names))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

@@ -1,0 +1,20 @@
+//! A field that names nothing.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+fn names(_: &ConfigMap) -> usize {
+    0
+}
+
+#[controller(references(Secret, names))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

@@ -1,0 +1,35 @@
+//! Inner attributes, docs, and attributes above and below.
+#![deny(unused_must_use, deprecated)]
+#![allow(clippy::needless_return)]
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+/// Docs above.
+#[allow(clippy::unused_async)]
+#[controller(name = "a")]
+/// Docs below.
+#[must_use = "a result"]
+#[inline]
+#[cfg_attr(all(), allow(dead_code))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    #![allow(dead_code, unused_variables)]
+    //! Docs of the body.
+    let unused = 1;
+    fn helper() {}
+    let _ = object;
+    return Ok(Action::await_change());
+}
+
+#[controller]
+#[deprecated = "use the other one"]
+async fn old(_: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    panic!("a diverging body has every type")
+}
+
+fn main() {
+    let _ = reconcile::controller();
+    let _ = old::controller();
+}
