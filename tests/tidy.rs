@@ -19,6 +19,25 @@ const FILE_LINES: usize = 400;
 /// Longer functions hide their steps.
 const FUNCTION_LINES: usize = 70;
 
+/// What is long for a reason: a file, or a function in it.
+const LONG: [(&str, &str, &str); 2] = [
+    (
+        "controller-macros/src/errors.rs",
+        "",
+        "every text that a user can read, one constructor each",
+    ),
+    (
+        "controller-apiserver/src/schema/cel/check.rs",
+        "check",
+        "one match over every form of an expression",
+    ),
+];
+
+fn may_be_long(file: &str, function: &str) -> bool {
+    LONG.iter()
+        .any(|(known, name, _)| *known == file && *name == function)
+}
+
 /// Crates whose code ships to users; tests, examples and benches have other habits.
 const SHIPPED: [&str; 4] = [
     "controller-runtime",
@@ -110,7 +129,7 @@ struct Lengths<'a> {
 impl Lengths<'_> {
     fn function(&mut self, signature: &syn::Signature, body: &syn::Block) {
         let lines = lines_of(body);
-        if lines > FUNCTION_LINES {
+        if lines > FUNCTION_LINES && !may_be_long(self.file, &signature.ident.to_string()) {
             let line = signature.ident.span().start().line;
             let _ = writeln!(
                 self.long,
@@ -157,7 +176,7 @@ fn files_and_functions_stay_short() {
         };
         lengths.visit_file(&parsed);
         let lines = text.lines().count() - lengths.test_lines;
-        if lines > FILE_LINES {
+        if lines > FILE_LINES && !may_be_long(&file, "") {
             let _ = writeln!(
                 wrong,
                 "{file}: {lines} lines without tests; at most {FILE_LINES}: is it still one concept?"
@@ -177,7 +196,9 @@ fn every_file_says_what_room_it_is() {
             continue;
         }
         let text = fs::read_to_string(&path).expect("sources are UTF-8");
-        if !text.trim_start().starts_with("//!") && !text.trim_start().starts_with("#![doc") {
+        let text = text.trim_start();
+        // A file that is included in another cannot have inner docs.
+        if !text.starts_with("//!") && !text.starts_with("#![doc") && !text.starts_with("// Included by ") {
             let _ = writeln!(
                 wrong,
                 "{}: begins without a `//!` line that says what it is for",

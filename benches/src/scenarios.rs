@@ -1,3 +1,5 @@
+// Included by both runtimes' modules, so that each scenario is the same code for both.
+
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};

@@ -139,25 +139,18 @@ fn conditions(state: &State, left: &[(String, String)]) -> Vec<Condition> {
             "SomeResourcesRemain",
             format!("Some resources are remaining: {}", list(&kinds, "has")),
         ),
-        if finalizers.is_empty() {
-            (
-                "NamespaceFinalizersRemaining",
-                false,
-                "ContentHasNoFinalizers",
-                "All content-preserving finalizers finished".to_owned(),
-            )
-        } else {
-            (
-                "NamespaceFinalizersRemaining",
-                true,
-                "SomeFinalizersRemain",
-                format!(
-                    "Some content in the namespace has finalizers remaining: {}",
-                    list(&finalizers, "in")
-                ),
-            )
-        },
+        finalizers_remaining(&list(&finalizers, "in")),
     ]
+}
+
+fn finalizers_remaining(list: &str) -> Condition {
+    let kind = "NamespaceFinalizersRemaining";
+    if list.is_empty() {
+        let message = "All content-preserving finalizers finished".to_owned();
+        return (kind, false, "ContentHasNoFinalizers", message);
+    }
+    let message = format!("Some content in the namespace has finalizers remaining: {list}");
+    (kind, true, "SomeFinalizersRemain", message)
 }
 
 /// A condition keeps its transition time while its status stays.

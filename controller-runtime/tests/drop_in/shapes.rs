@@ -1,3 +1,5 @@
+// Included by the test twice: compiled against kube's paths and against ours.
+
 use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
 
 use futures::{Stream, StreamExt, TryStreamExt, channel::mpsc, future, stream};
