@@ -5,12 +5,9 @@
 //! arrival (a removal moves the last object into the gap), never in hash order: what follows from an
 //! iteration is the same in every process.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::{hash::BuildHasher, sync::Arc};
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use kube::api::ObjectMeta;
 
 use super::index::{IndexFn, Indexes};
@@ -21,7 +18,10 @@ pub(super) type Listing = u32;
 
 struct Entry<T> {
     object: Arc<T>,
+    /// Of namespace and name.
     hash: u64,
+    /// Of the uid; so that a table that grows need not read the objects.
+    uid_hash: u64,
     seen: Listing,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Table<T> {
     by_name: HashTable<u32>,
     /// Positions in `entries`, by uid; objects without a uid are not in it.
     by_uid: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     pub(super) indexes: Indexes<T>,
 }
 
@@ -52,7 +52,7 @@ impl<T: Object> Table<T> {
             entries: Vec::new(),
             by_name: HashTable::new(),
             by_uid: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             indexes: Indexes::new(),
         }
     }
@@ -105,7 +105,10 @@ impl<T: Object> Table<T> {
             self.unlink_uid(position);
         }
         let new = Arc::new(object);
-        let old = std::mem::replace(&mut self.entries[position as usize].object, Arc::clone(&new));
+        let uid_hash = self.hash_uid(&new);
+        let entry = &mut self.entries[position as usize];
+        entry.uid_hash = uid_hash;
+        let old = std::mem::replace(&mut entry.object, Arc::clone(&new));
         if !same_uid {
             self.link_uid(position);
         }
@@ -117,7 +120,13 @@ impl<T: Object> Table<T> {
         let position = narrow(self.entries.len());
         let new = Arc::new(object);
         let object = Arc::clone(&new);
-        self.entries.push(Entry { object, hash, seen });
+        let uid_hash = self.hash_uid(&new);
+        self.entries.push(Entry {
+            object,
+            hash,
+            uid_hash,
+            seen,
+        });
         let entries = &self.entries;
         self.by_name
             .insert_unique(hash, position, |&position| entries[position as usize].hash);
@@ -188,22 +197,23 @@ impl<T: Object> Table<T> {
         self.entries[position as usize].object.meta()
     }
 
+    fn hash_uid(&self, object: &T) -> u64 {
+        let uid = object.meta().uid.as_deref();
+        uid.map_or(0, |uid| self.hasher.hash_one(uid))
+    }
+
     fn link_uid(&mut self, position: u32) {
-        let (entries, hasher) = (&self.entries, &self.hasher);
-        let uid = |position: u32| entries[position as usize].object.meta().uid.as_deref();
-        if let Some(own) = uid(position) {
-            self.by_uid
-                .insert_unique(hasher.hash_one(own), position, |&position| {
-                    hasher.hash_one(uid(position).unwrap_or_default())
-                });
+        let entries = &self.entries;
+        let entry = &entries[position as usize];
+        if entry.object.meta().uid.is_some() {
+            self.by_uid.insert_unique(entry.uid_hash, position, |&position| {
+                entries[position as usize].uid_hash
+            });
         }
     }
 
     fn unlink_uid(&mut self, position: u32) {
-        let Some(uid) = self.entries[position as usize].object.meta().uid.as_deref() else {
-            return;
-        };
-        let hash = self.hasher.hash_one(uid);
+        let hash = self.entries[position as usize].uid_hash;
         if let Ok(found) = self.by_uid.find_entry(hash, |&other| other == position) {
             found.remove();
         }
@@ -223,13 +233,11 @@ impl<T: Object> Table<T> {
             return;
         }
         self.entries.shrink_to(len * 2);
-        let (entries, hasher) = (&self.entries, &self.hasher);
+        let entries = &self.entries;
         self.by_name
             .shrink_to(len * 2, |&position| entries[position as usize].hash);
-        self.by_uid.shrink_to(len * 2, |&position| {
-            let uid = entries[position as usize].object.meta().uid.as_deref();
-            hasher.hash_one(uid.unwrap_or_default())
-        });
+        self.by_uid
+            .shrink_to(len * 2, |&position| entries[position as usize].uid_hash);
         self.indexes.shrink_to(len * 2);
     }
 
