@@ -248,10 +248,19 @@ pub(crate) fn warnings(definition: &Value) -> Vec<String> {
             formats(schema, &mut unknown);
         }
     }
-    unknown
+    let formats = unknown
         .into_iter()
-        .map(|format| format!("unrecognized format {format:?}"))
-        .collect()
+        .map(|format| format!("unrecognized format {format:?}"));
+    formats.chain(not_converted(&spec)).collect()
+}
+
+/// Says that webhooks are not called, which a server would do.
+fn not_converted(spec: &Object) -> Option<String> {
+    let conversion = object(spec, "conversion")?;
+    (text(conversion, "strategy") == "Webhook").then(|| {
+        "conversion webhooks are not called here: objects go from version to version as by strategy None"
+            .to_owned()
+    })
 }
 
 fn formats(schema: &Value, unknown: &mut BTreeSet<String>) {
