@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 /// A server and a plain client of it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Cluster(pub Server);
 
 /// A resource to try things on.
@@ -195,6 +195,7 @@ impl Cluster {
 }
 
 /// The events of a watch.
+#[derive(Debug)]
 pub struct Events {
     cluster: Cluster,
     events: Arc<Mutex<Vec<Value>>>,

@@ -11,6 +11,7 @@
     clippy::format_push_string,
     clippy::needless_pass_by_ref_mut,
     missing_docs,
+    missing_debug_implementations,
     unreachable_pub,
     reason = "a test, in several files"
 )]
