@@ -255,4 +255,6 @@ fn an_edit_of_a_manifest_is_taken_up() {
     fs::remove_file(&trouble).expect("it is ours");
     session.wait_for("deleted  Document default/untitled");
     session.wait_for("gone     Document default/untitled");
+    session.signal("-TERM");
+    assert!(session.child.wait().expect("it is ours").success());
 }
