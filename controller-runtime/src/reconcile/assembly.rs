@@ -11,6 +11,7 @@ use super::{
     around::Around,
     children::Family,
     recorder::recorder,
+    relation::Connect,
     requests::Requests,
     run::{Shared, Stores},
 };
@@ -42,7 +43,30 @@ pub(super) struct Assembly<'a, R: Reconciler> {
     hooks: Vec<PrimaryHook<R::Object>>,
 }
 
-impl<R: Reconciler> Assembly<'_, R> {
+impl<'a, R: Reconciler> Assembly<'a, R> {
+    /// A controller that hears of all its relations.
+    fn connected(
+        environment: &'a Environment,
+        declaration: &'a Declaration,
+        primaries: &Store<R::Object>,
+        relations: Vec<Box<dyn Connect<R>>>,
+    ) -> Self {
+        let mut assembly = Self {
+            environment,
+            declaration,
+            controller: empty(primaries),
+            primaries: primaries.clone(),
+            own_writes: OwnWrites::new(),
+            stores: Stores::default(),
+            family: Family::default(),
+            hooks: Vec::new(),
+        };
+        for relation in relations {
+            relation.connect(&mut assembly);
+        }
+        assembly
+    }
+
     pub(super) fn primaries(&self) -> &Store<R::Object> {
         &self.primaries
     }
@@ -158,19 +182,6 @@ pub(super) async fn run<R: Reconciler>(
     let informer =
         environment.informer::<R::Object>(&declaration.primary, start.kind(), Pruning::ManagedFields);
     let primaries = informer.store();
-    let mut assembly = Assembly::<R> {
-        environment: &environment,
-        declaration: &declaration,
-        controller: empty(&primaries),
-        primaries: primaries.clone(),
-        own_writes: OwnWrites::new(),
-        stores: Stores::default(),
-        family: Family::default(),
-        hooks: Vec::new(),
-    };
-    for relation in relations {
-        relation.connect(&mut assembly);
-    }
     let Assembly {
         controller,
         own_writes,
@@ -178,16 +189,14 @@ pub(super) async fn run<R: Reconciler>(
         family,
         hooks,
         ..
-    } = assembly;
+    } = Assembly::connected(&environment, &declaration, &primaries, relations);
     let controller = triggers.into_iter().fold(controller, |controller, trigger| {
         controller.reconcile_on(trigger(Arc::clone(&context)))
     });
     let controller = own_trigger(controller, &informer, predicates, hooks, own_writes.clone())
         .named(&declaration.name)
-        .with_config(config(&declaration))
-        .observe(Arc::clone(&environment.observer))
-        .hold_until(environment.leading.clone())
-        .graceful_shutdown_on(environment.shutdown.clone());
+        .with_config(config(&declaration));
+    let controller = within(controller, &environment);
     let inlet = Inlet::new(&controller.shared);
     let (client, kind) = (environment.client.clone(), start.kind().clone());
     let shared = Arc::new(Shared::<R> {
@@ -200,12 +209,14 @@ pub(super) async fn run<R: Reconciler>(
         own_writes: own_writes.clone(),
         client: client.clone(),
     });
+    let requests = Requests::new(client, kind, declaration.name.clone());
+    let (cleanup, conditions) = (declaration.finalizer.clone().zip(cleanup), declaration.conditions);
     let around = Arc::new(Around {
-        requests: Requests::new(client, kind, declaration.name.clone()),
+        requests,
         function,
-        cleanup: declaration.finalizer.clone().zip(cleanup),
+        cleanup,
         status,
-        conditions: declaration.conditions,
+        conditions,
     });
     let reconcile = move |run: runner::Run<R::Object>| {
         let key = key_of(&*run.object, primaries.dyntype());
@@ -218,6 +229,14 @@ pub(super) async fn run<R: Reconciler>(
     };
     let results = controller.run_with(reconcile, |_run, error| policy(error));
     tell(&declaration.name, results).await
+}
+
+/// What the manager gives to each of its controllers.
+fn within<K: Object>(controller: Controller<K>, environment: &Environment) -> Controller<K> {
+    controller
+        .observe(Arc::clone(&environment.observer))
+        .hold_until(environment.leading.clone())
+        .graceful_shutdown_on(environment.shutdown.clone())
 }
 
 /// What follows a failure.
