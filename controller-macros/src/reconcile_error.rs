@@ -16,11 +16,11 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
     let input = errors.keep(syn::parse2::<DeriveInput>(input));
     let tokens = input.and_then(|mut input| {
         let krate = krate(&input.attrs, &mut errors);
-        let variants = variants(&mut input, &mut errors)?;
+        let shape = shape(&mut input, &mut errors)?;
         let p = quote!(#krate::__private);
-        Some(match variants {
-            Some(variants) => of_enum(&input, &variants, &p),
-            None => of_struct(&mut input, &p, &mut errors),
+        Some(match shape {
+            Shape::Enum(variants) => of_enum(&input, &variants, &p),
+            Shape::Struct => of_struct(&mut input, &p, &mut errors),
         })
     });
     match errors.finish(tokens) {
@@ -31,10 +31,18 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
 
 type Variants = Vec<(Vec<Attribute>, Ident, Retry)>;
 
-/// `Some(None)` is a structure.
-fn variants(input: &mut DeriveInput, errors: &mut Errors) -> Option<Option<Variants>> {
+/// What the derive is on.
+enum Shape {
+    /// One kind of error.
+    Struct,
+    /// A kind for each variant.
+    Enum(Variants),
+}
+
+/// `None` where an error was reported.
+fn shape(input: &mut DeriveInput, errors: &mut Errors) -> Option<Shape> {
     match &mut input.data {
-        Data::Struct(_) => Some(None),
+        Data::Struct(_) => Some(Shape::Struct),
         Data::Union(union) => {
             errors.push(errors::error_union(union.union_token));
             None
@@ -48,7 +56,7 @@ fn variants(input: &mut DeriveInput, errors: &mut Errors) -> Option<Option<Varia
                     .filter(|attribute| attribute.path().is_ident("cfg"));
                 (cfgs.cloned().collect(), variant.ident.clone(), retry)
             });
-            Some(Some(variants.collect()))
+            Some(Shape::Enum(variants.collect()))
         }
     }
 }
