@@ -176,7 +176,7 @@ impl<K: Object> fmt::Debug for FailureCounts<K> {
         f.debug_struct("FailureCounts")
             .field("backoff", &self.backoff)
             .field("failing", &self.lock().0.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

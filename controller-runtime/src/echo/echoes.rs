@@ -90,6 +90,7 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
     }
 
     /// Nothing is remembered of a key that is gone for good.
+    #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
         self.writes.len() + self.held.len()
     }

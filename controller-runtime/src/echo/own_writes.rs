@@ -52,15 +52,6 @@ impl<K: Object> OwnWrites<K> {
         self.lock().admit(&key, version, request, clock::now())
     }
 
-    /// The server answered a write of `key` with this object.
-    pub(crate) fn wrote(&self, key: &ObjectRef<K>, answer: &impl Resource) {
-        let meta = answer.meta();
-        if let (Some(uid), Some(version)) = (&meta.uid, &meta.resource_version) {
-            let version = Version::At(uid.clone(), version.clone());
-            self.lock().wrote(key.clone(), version, clock::now());
-        }
-    }
-
     /// The server answered a write of `key` with this version of the object of this uid.
     pub(crate) fn wrote_version(&self, key: &ObjectRef<K>, uid: &str, version: &str) {
         let version = Version::At(uid.to_owned(), version.to_owned());
@@ -74,6 +65,7 @@ impl<K: Object> OwnWrites<K> {
     }
 
     /// How much is remembered.
+    #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
         self.lock().remembered()
     }

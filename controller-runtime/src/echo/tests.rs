@@ -205,6 +205,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a test holds few")]
 enum Event {
     Put(ConfigMap),
     Gone(usize, u64),

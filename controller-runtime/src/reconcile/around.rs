@@ -134,7 +134,7 @@ impl<R: Reconciler> Around<R> {
 fn ready(outcome: &Result<Action, Failed>) -> Ready {
     match outcome {
         Ok(_) => Ready {
-            ready: true,
+            holds: true,
             reason: "Reconciled".to_owned(),
             message: String::new(),
         },
@@ -148,7 +148,7 @@ fn ready(outcome: &Result<Action, Failed>) -> Ready {
             // The API takes up to 32768 characters.
             let message: String = error.to_string().chars().take(8192).collect();
             Ready {
-                ready: false,
+                holds: false,
                 reason: error.reason().to_owned(),
                 message: message + retried,
             }

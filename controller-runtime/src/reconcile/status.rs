@@ -87,7 +87,7 @@ pub(super) fn read_status<K: Serialize>(object: &K) -> Value {
 /// What the `Ready` condition says.
 #[derive(Debug)]
 pub(super) struct Ready {
-    pub(super) ready: bool,
+    pub(super) holds: bool,
     pub(super) reason: String,
     pub(super) message: String,
 }
@@ -100,7 +100,7 @@ pub(super) fn with_ready(
     generation: Option<i64>,
     now: &str,
 ) {
-    let status = if ready.ready { "True" } else { "False" };
+    let status = if ready.holds { "True" } else { "False" };
     let listed = wanted.get("conditions").or_else(|| stored.get("conditions"));
     let mut conditions = listed.and_then(Value::as_array).cloned().unwrap_or_default();
     let place = conditions
@@ -149,7 +149,7 @@ mod tests {
 
     fn ready(ready: bool) -> Ready {
         Ready {
-            ready,
+            holds: ready,
             reason: "Why".into(),
             message: "because".into(),
         }

@@ -37,8 +37,10 @@ impl<T: Object, K: Object> Via<T, K> for Owned {
 /// `map(…)` or `try_map(…)`: a function of the user's from a related object to primaries.
 pub struct Mapper<T: Object, K: Object>(Map<T, K>);
 
+type Keys<T, K> = Box<dyn Fn(&T) -> Vec<ObjectRef<K>> + Send + Sync>;
+
 enum Map<T: Object, K: Object> {
-    Sure(Box<dyn Fn(&T) -> Vec<ObjectRef<K>> + Send + Sync>),
+    Sure(Keys<T, K>),
     /// What it could not map is tried again: the index of what is owed, and who waits for it.
     Fallible(Arc<Owed<T, K>>),
 }
@@ -83,7 +85,7 @@ impl<T: Object, K: Object> Owed<T, K> {
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn requests(&self, mapped: Mapped<K, String>, primaries: &Store<K>) -> Vec<Request<K>> {
+    fn requests(mapped: Mapped<K, String>, primaries: &Store<K>) -> Vec<Request<K>> {
         if let Some(error) = mapped.error {
             tracing::warn!(mapped = std::any::type_name::<T>(), %error, "a mapper failed; it is called again");
         }
@@ -110,7 +112,7 @@ impl<T: Object, K: Object> Owed<T, K> {
                 }
                 Some(_) => {
                     let mapped = self.lock().retry(clock::now(), rng.f64());
-                    return self.requests(mapped, primaries);
+                    return Self::requests(mapped, primaries);
                 }
             }
         }
@@ -124,7 +126,7 @@ impl<T: Object, K: Object> Via<T, K> for Mapper<T, K> {
             Map::Fallible(owed) => {
                 let mapped = owed.lock().change(delta, clock::now(), 0.0);
                 owed.changed.notify_one();
-                owed.requests(mapped, primaries)
+                Owed::<T, K>::requests(mapped, primaries)
             }
         }
     }

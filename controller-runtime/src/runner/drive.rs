@@ -268,9 +268,8 @@ where
     fn set_timer(&mut self, view: &Depth, now: Instant, cx: &mut Context<'_>) {
         let due = match self.phase {
             Phase::Running if view.synced => view.next_due,
-            Phase::Running => None,
             Phase::Draining { until } => Some(until),
-            Phase::New | Phase::Over => None,
+            Phase::New | Phase::Running | Phase::Over => None,
         };
         let Some(due) = due else { return };
         let due = due.min(now + LONGEST_SLEEP);

@@ -111,9 +111,9 @@ impl Children {
 
     /// For tests of plain functions: children of this kind are read from `store`.
     #[must_use]
-    pub fn knowing<T: Child>(self, store: Store<T>) -> Self {
+    pub fn knowing<T: Child>(self, store: &Store<T>) -> Self {
         let mut family = Family::default();
-        family.add(&store);
+        family.add(store);
         Self {
             family: Arc::new(family),
             ..self

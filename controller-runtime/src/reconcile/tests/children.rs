@@ -164,7 +164,7 @@ async fn children_of_plain_functions_can_be_tested_without_a_controller() {
         .create(&labelled(service_account("web"), "files", "a.1"))
         .await;
     let children = Children::new(world.client.clone(), "files", &account)
-        .knowing(crate::store::Store::<ConfigMap>::from_objects([]));
+        .knowing(&crate::store::Store::<ConfigMap>::from_objects([]));
     reconcile(Arc::new(account), Arc::default(), children.clone())
         .await
         .unwrap();

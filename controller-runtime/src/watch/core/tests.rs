@@ -127,7 +127,7 @@ impl Simulation {
             }
             Treatment::Silent if is_list => {
                 self.core
-                    .failed(self.now, &mut self.rng, &Failure::NoAnswer(Duration::ZERO))
+                    .failed(self.now, &mut self.rng, &Failure::NoAnswer(Duration::ZERO));
             }
             Treatment::Silent => {
                 self.core.opened(self.now);

@@ -287,14 +287,8 @@ async fn pieces_of_a_stream_need_not_be_lines() {
     let informer = Informer::<ConfigMap>::new(Api::all(server.client()), pages());
     let driver = tokio::spawn(informer.run());
     informer.store().wait_until_ready().await.unwrap();
-    let text: String = (0..20)
-        .map(|n| {
-            format!(
-                "{}\n\n",
-                json!({ "type": "ADDED", "object": config_map(&format!("é{n}"), 11 + n) })
-            )
-        })
-        .collect();
+    let events = (0..20).map(|n| json!({ "type": "ADDED", "object": config_map(&format!("é{n}"), 11 + n) }));
+    let text = events.fold(String::new(), |text, event| text + &event.to_string() + "\n\n");
     for piece in text.as_bytes().chunks(37) {
         watch.unbounded_send(piece.to_vec().into()).unwrap();
     }
