@@ -4,6 +4,12 @@
 //! what rustc says. Two gates hold over all of them: a file with so many mistakes yields so many errors, and no error
 //! blames the attribute as a whole.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a failed expectation is a failed test"
+)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kube::Resource;
-
 use super::echoes::{Echoes, Version};
 use crate::{
     clock,
@@ -62,12 +60,6 @@ impl<K: Object> OwnWrites<K> {
     pub(crate) fn deleted(&self, key: &ObjectRef<K>, uid: &str) {
         self.lock()
             .wrote(key.clone(), Version::Gone(uid.to_owned()), clock::now());
-    }
-
-    /// How much is remembered.
-    #[cfg(test)]
-    pub(crate) fn remembered(&self) -> usize {
-        self.lock().remembered()
     }
 
     fn lock(&self) -> MutexGuard<'_, Echoes<ObjectRef<K>, Request<K>>> {
