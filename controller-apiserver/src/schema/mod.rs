@@ -1,7 +1,7 @@
 //! Schemas of kinds: what is pruned, defaulted, validated, and how lists and maps merge.
 //!
 //! Pure functions over JSON values; no I/O, no clock. A [`Structural`] is made once per version of
-//! a `CustomResourceDefinition` and used for every request; [`definition`] judges the definitions
+//! a `CustomResourceDefinition` and used for every request; `definition` judges the definitions
 //! themselves.
 //!
 //! Source: API documentation, "Custom Resources"; the recorded conversations of topic `crd` in
