@@ -1,5 +1,7 @@
 //! What is wrong with an object's text, and where, without telling its values.
 
+use std::borrow::Cow;
+
 /// Says what is wrong, with the path of the field. No text of the object is quoted, for it may be secret; of a
 /// `confidential` object not even the format's own words are.
 pub(super) fn describe(text: &str, error: &serde_json::Error, confidential: bool) -> String {
@@ -16,7 +18,13 @@ pub(super) fn describe(text: &str, error: &serde_json::Error, confidential: bool
     let message = message
         .rsplit_once(" at line ")
         .map_or(&*message, |(message, _place)| message);
-    format!("{place}{}", hide_texts(message))
+    let told = if error.is_data() {
+        without_values(message)
+    } else {
+        // What is wrong with the JSON itself is said in fixed words.
+        Cow::Borrowed(message)
+    };
+    format!("{place}{told}")
 }
 
 /// The byte that a line and column (both from 1) mean.
@@ -29,25 +37,32 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     before + column
 }
 
-/// Takes out what serde quotes of the text: ``string "…"`` and ``unknown variant `…` ``.
-fn hide_texts(message: &str) -> String {
-    let mut message = message.to_owned();
-    for (begin, end, instead) in [
-        ("string \"", "\", expected", "string"),
-        ("unknown variant `", "`, expected", "unknown variant"),
+/// What serde says of a value, without the value: ``invalid type: integer `5`, expected a string`` loses its 5. Words
+/// that are not serde's own may quote anything, and are not told.
+fn without_values(message: &str) -> Cow<'_, str> {
+    const OF_THE_TYPE: [&str; 3] = [
+        "missing field `",
+        "duplicate field `",
+        "data did not match any variant",
+    ];
+    if OF_THE_TYPE.iter().any(|begin| message.starts_with(begin)) {
+        return message.into();
+    }
+    for begin in [
+        "invalid type: ",
+        "invalid value: ",
+        "unknown variant ",
+        "unknown field ",
     ] {
-        if let (Some(from), Some(to)) = (message.find(begin), message.rfind(end))
-            && from + begin.len() <= to
+        if let Some(rest) = message.strip_prefix(begin)
+            && let Some((value, expected)) = rest.rsplit_once(", expected ")
         {
-            let quote = &end[1..];
-            message = format!(
-                "{}{instead}{quote}{}",
-                &message[..from],
-                &message[to + end.len()..]
-            );
+            // The kind of the value stands before its quotation: string "…", integer `…`.
+            let kind = value.split(['`', '"']).next().unwrap_or_default().trim_end();
+            return format!("{}, expected {expected}", format!("{begin}{kind}").trim_end()).into();
         }
     }
-    message
+    "it does not fit the type".into()
 }
 
 /// A container that is open at some place in a JSON text.
@@ -137,7 +152,7 @@ mod tests {
         let text = "{\n \"spec\": {\"selector\": {}, \"template\": {\"spec\": {\"containers\": [\n{\"name\": \"x\"}, {\"name\": 5}]}}}}";
         assert_eq!(
             described::<Deployment>(text, false),
-            "spec.template.spec.containers[1].name: invalid type: integer `5`, expected a string"
+            "spec.template.spec.containers[1].name: invalid type: integer, expected a string"
         );
     }
 
@@ -159,6 +174,31 @@ mod tests {
         );
     }
 
+    /// Words of an own `Deserialize` may quote the value.
+    #[test]
+    fn words_that_are_not_serdes_own_are_not_told() {
+        #[derive(Debug)]
+        struct Picky;
+        impl<'de> serde::Deserialize<'de> for Picky {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(from)?;
+                Err(serde::de::Error::custom(format!(
+                    "{text:?} is bad, expected a good one"
+                )))
+            }
+        }
+        #[derive(Debug, serde::Deserialize)]
+        struct Outer {
+            #[serde(rename = "inner")]
+            _inner: Picky,
+        }
+        assert_eq!(
+            described::<Outer>(r#"{"inner":"hunter2","other":1}"#, false),
+            "inner: it does not fit the type"
+        );
+        assert_eq!(described::<Outer>("{}", false), "missing field `inner`");
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text: String, offset in 0..200_usize) {
@@ -172,6 +212,17 @@ mod tests {
         fn no_value_is_told(secret in "[a-z\"`, ]{6,20}") {
             let text = serde_json::json!({ "spec": { "replicas": secret } }).to_string();
             prop_assert!(!described::<Deployment>(&text, false).contains(&secret));
+        }
+
+        #[test]
+        fn no_number_is_told(secret in 1_000_000..i64::MAX, fraction in 0..2_u8) {
+            let number = if fraction == 1 { format!("{secret}.25") } else { secret.to_string() };
+            for text in [format!(r#"{{"spec":{{"paused":{number}}}}}"#), format!(r#"{{"spec":{{"replicas":{number}00}}}}"#)] {
+                if serde_json::from_str::<Deployment>(&text).is_err() {
+                    let told = described::<Deployment>(&text, false);
+                    prop_assert!(!told.contains(&secret.to_string()[..6]), "{}", told);
+                }
+            }
         }
     }
 }
