@@ -4,6 +4,10 @@ use std::{fmt, time::Duration};
 
 use kube::core::Status;
 
+/// What a list or watch that is not found means: the namespace need not exist for it, but the kind must.
+const UNKNOWN_KIND: &str = "; the API server does not know this kind: install its CRD (for the program's own kinds: run it \
+                            with `crds` and apply what it prints)";
+
 /// One failed request, or one broken stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
@@ -74,7 +78,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { status, .. } => {
-                write!(f, "{} {}: {}", status.code, status.reason, status.message)
+                write!(f, "{} {}: {}", status.code, status.reason, status.message)?;
+                if status.code == 404 {
+                    f.write_str(UNKNOWN_KIND)?;
+                }
+                Ok(())
             }
             Self::NoAnswer(limit) => write!(f, "no answer within {limit:?}"),
             Self::Silent(limit) => write!(f, "the watch was silent for {limit:?}"),

@@ -7,7 +7,7 @@ use kube::core::TypeMeta;
 use tokio::{sync::watch, task::coop::consume_budget, time::sleep_until};
 
 use super::{
-    SourceStatus,
+    Problem, SourceStatus,
     core::{Event, ListWatch, Order, Step},
     failure::Failure,
     transport::{Endpoint, Lines, Read},
@@ -220,16 +220,20 @@ impl<'a, T: Object> Driver<'a, T> {
         let Unreadable { identity, message } = unreadable;
         let (namespace, uid) = (identity.namespace.as_deref(), identity.uid.as_deref());
         let name = identity.name.as_deref().unwrap_or_default();
-        tracing::warn!(
-            kind = self.decoder.types.kind,
-            object.namespace = namespace,
-            object.name = name,
-            object.uid = uid,
-            message,
-            "an object could not be decoded; the copy before it is kept"
-        );
         self.reflector.unreadable(namespace, name, uid, self.listing);
-        self.unreadable.add(identity, message, self.listing);
+        if self
+            .unreadable
+            .add(identity.clone(), message.clone(), self.listing)
+        {
+            tracing::warn!(
+                kind = self.decoder.types.kind,
+                object.namespace = namespace,
+                object.name = name,
+                object.uid = uid,
+                message,
+                "an object could not be decoded; the copy before it is kept, and it is taken again when it changes"
+            );
+        }
     }
 
     fn synced(&mut self) {
@@ -277,6 +281,7 @@ impl<'a, T: Object> Driver<'a, T> {
         self.statuses.send_if_modified(|all| {
             let status = &mut all[self.index];
             let changed = status.phase != self.core.phase() || status.problem.as_ref() != self.core.problem();
+            log_change(status, self.core.problem());
             if status.phase != self.core.phase() {
                 status.since = clock::now();
             }
@@ -284,6 +289,19 @@ impl<'a, T: Object> Driver<'a, T> {
             status.problem = self.core.problem().cloned();
             changed
         });
+    }
+}
+
+/// Says once that a source fails, until it recovers or the reason changes.
+fn log_change(before: &SourceStatus, now: Option<&Problem>) {
+    let source = &before.source;
+    match (&before.problem, now) {
+        (Some(before), Some(now)) if before.message == now.message => {}
+        (_, Some(now)) => {
+            tracing::warn!(%source, verb = %now.verb, problem = now.message, "a source fails; it is tried again");
+        }
+        (Some(_), None) => tracing::info!(%source, "a source has recovered"),
+        (None, None) => {}
     }
 }
 

@@ -18,18 +18,23 @@ pub(super) struct Collection {
 }
 
 impl Collection {
-    pub(super) fn add(&mut self, identity: Identity, message: String, listing: Listing) {
+    /// True when this is news: a list brings what is known again.
+    pub(super) fn add(&mut self, identity: Identity, message: String, listing: Listing) -> bool {
         let name = (identity.namespace, identity.name.unwrap_or_default());
         if self.known.len() >= MOST_TOLD && !self.known.contains_key(&name) {
-            return;
+            return false;
         }
         let undecodable = Undecodable {
             uid: identity.uid,
             resource_version: identity.resource_version,
             message,
         };
+        let news = self.known.get(&name).is_none_or(|(known, _)| {
+            (&known.uid, &known.message) != (&undecodable.uid, &undecodable.message)
+        });
         self.known.insert(name, (undecodable, listing));
         self.changed = true;
+        news
     }
 
     /// An object was decoded, or is gone.
