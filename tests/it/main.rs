@@ -6,6 +6,7 @@
     reason = "a failed expectation is a failed test"
 )]
 
+mod bad_input;
 mod caches;
 mod ghosts;
 mod history;

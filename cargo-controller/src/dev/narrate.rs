@@ -78,6 +78,16 @@ pub(crate) fn happening(happening: &Happening) -> Option<Line> {
             "source",
             format!("{controller} watches {} again", source.kind),
         ),
+        Happening::Undecodable { object, message } => Line::new(
+            Mood::Bad,
+            "broken",
+            format!("{object} cannot be read: {message}; it is read again when it changes, all others go on"),
+        ),
+        Happening::Mended { object } => Line::new(
+            Mood::Good,
+            "mended",
+            format!("{object} is readable again, or gone"),
+        ),
         Happening::MapperPanicked {
             controller,
             kind,
@@ -195,6 +205,22 @@ mod tests {
                 r#"{{"type":"reconciled",{object},"result":"permanent","error":"no title","failures":1,"duration_ms":3,"causes":[]}}"#
             )),
             "   1.25s  failed   Document default/a: no title  (took 3 ms; runs again when it changes)"
+        );
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_read_and_its_end() {
+        let object = r#""controller":"d","object":{"kind":"Document","namespace":"default","name":"a"}"#;
+        assert_eq!(
+            line(&format!(
+                r#"{{"type":"undecodable",{object},"uid":"u","message":"spec.title: invalid type: integer, expected a string"}}"#
+            )),
+            "   1.25s  broken   Document default/a cannot be read: spec.title: invalid type: integer, expected a string; \
+             it is read again when it changes, all others go on"
+        );
+        assert_eq!(
+            line(&format!(r#"{{"type":"mended",{object}}}"#)),
+            "   1.25s  mended   Document default/a is readable again, or gone"
         );
     }
 

@@ -109,6 +109,13 @@ pub(crate) enum Happening {
         controller: String,
         source: Kind,
     },
+    Undecodable {
+        object: Object,
+        message: String,
+    },
+    Mended {
+        object: Object,
+    },
     MapperPanicked {
         controller: String,
         kind: String,

@@ -135,10 +135,7 @@ async fn tell_status<T: Object, K: Object>(informer: Informer<T>, teller: Teller
             .iter()
             .filter(|status| status.synced || status.problem.is_some())
         {
-            let source = &status.source;
-            let problem = status.problem.as_ref();
-            let problem = problem.map(|problem| format!("{} {source}: {}", problem.verb, problem.message));
-            teller.source(&source.kind, source.namespace.as_deref(), problem.as_deref());
+            teller.source(status);
         }
     }
 }

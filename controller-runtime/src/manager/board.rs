@@ -14,7 +14,7 @@ use super::{
     readiness::{self, Readiness},
     status::{
         ControllerStatus, Happening, ObjectId, ObjectStatus, OperatorStatus, Phase, QueueStatus, RunReport,
-        SourceId, SourceState, SourceStatus,
+        SourceId, SourceState, SourceStatus, UndecodableObject,
     },
 };
 use crate::{
@@ -69,6 +69,19 @@ pub(super) struct RunningEntry {
 pub(super) struct SourceEntry {
     pub(super) state: SourceState,
     pub(super) since: Instant,
+    /// Bounded by the watch, which tells of a hundred at most.
+    pub(super) undecodable: Vec<UndecodableObject>,
+}
+
+impl SourceEntry {
+    /// Of a source that has told nothing yet.
+    pub(super) fn listing(since: Instant) -> Self {
+        Self {
+            state: SourceState::Listing,
+            since,
+            undecodable: Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -105,10 +118,7 @@ impl Board {
         let sources = std::iter::once(&declaration.primary)
             .chain(related)
             .flat_map(|watched| sources_of(watched, namespaces))
-            .map(|source| {
-                let state = SourceState::Listing;
-                (source, SourceEntry { state, since })
-            })
+            .map(|source| (source, SourceEntry::listing(since)))
             .collect();
         let controller = ControllerState {
             kind: declaration.primary.resource.kind.clone(),
@@ -242,6 +252,7 @@ impl ControllerState {
                     source: source.clone(),
                     state: entry.state.clone(),
                     since_ms: millis(now.saturating_duration_since(entry.since)),
+                    undecodable: entry.undecodable.clone(),
                 })
                 .collect(),
             objects: self

@@ -26,5 +26,5 @@ pub use informers::Informers;
 pub use readiness::Readiness;
 pub use status::{
     ControllerStatus, Happening, ObjectId, ObjectStatus, OperatorStatus, Phase, QueueStatus, RunReport,
-    RunResult, SourceId, SourceState, SourceStatus,
+    RunResult, SourceId, SourceState, SourceStatus, UndecodableObject,
 };

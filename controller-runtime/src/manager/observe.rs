@@ -3,7 +3,7 @@
 use super::{
     Board,
     board::{ControllerState, ObjectEntry, RunningEntry, SourceEntry, millis},
-    status::{Happening, ObjectId, RunReport, RunResult, SourceId, SourceState},
+    status::{Happening, ObjectId, RunReport, RunResult, SourceId, SourceState, UndecodableObject},
 };
 use crate::{
     clock,
@@ -65,11 +65,18 @@ impl Board {
             },
             None => SourceState::Watching,
         };
-        let before = self.with(controller, |state| state.replace_source(&source, new.clone()));
-        let controller = controller.to_owned();
-        let Some(before) = before.filter(|before| *before != new) else {
+        let undecodable = undecodable(change);
+        let before = self.with(controller, |state| {
+            state.replace_source(&source, new.clone(), undecodable.clone())
+        });
+        let Some((before, undecodable_before)) = before else {
             return;
         };
+        self.decoding(controller, &undecodable_before, &undecodable);
+        let controller = controller.to_owned();
+        if before == new {
+            return;
+        }
         match (before, new) {
             (_, SourceState::Failing { message }) => self.tell(Happening::SourceFailing {
                 controller,
@@ -80,6 +87,23 @@ impl Board {
                 self.tell(Happening::SourceRecovered { controller, source });
             }
             (SourceState::Listing | SourceState::Watching, _) => {}
+        }
+    }
+
+    /// Each object that cannot be decoded is told once, until the reason changes; and so is its end.
+    fn decoding(&self, controller: &str, before: &[UndecodableObject], now: &[UndecodableObject]) {
+        for undecodable in now.iter().filter(|one| !before.contains(one)) {
+            self.tell(Happening::Undecodable {
+                controller: controller.to_owned(),
+                undecodable: undecodable.clone(),
+            });
+        }
+        let is_there = |object: &ObjectId| now.iter().any(|one| one.object == *object);
+        for mended in before.iter().filter(|one| !is_there(&one.object)) {
+            self.tell(Happening::Mended {
+                controller: controller.to_owned(),
+                object: mended.object.clone(),
+            });
         }
     }
 
@@ -147,18 +171,41 @@ impl Board {
 }
 
 impl ControllerState {
-    /// Gives the state before.
-    fn replace_source(&mut self, source: &SourceId, new: SourceState) -> SourceState {
-        let entry = self.sources.entry(source.clone()).or_insert_with(|| SourceEntry {
-            state: SourceState::Listing,
-            since: clock::now(),
-        });
-        if entry.state == new {
-            return new;
+    /// Gives what was known before.
+    fn replace_source(
+        &mut self,
+        source: &SourceId,
+        state: SourceState,
+        undecodable: Vec<UndecodableObject>,
+    ) -> (SourceState, Vec<UndecodableObject>) {
+        let now = clock::now();
+        let entry = self
+            .sources
+            .entry(source.clone())
+            .or_insert_with(|| SourceEntry::listing(now));
+        if entry.state != state {
+            entry.since = now;
         }
-        entry.since = clock::now();
-        std::mem::replace(&mut entry.state, new)
+        (
+            std::mem::replace(&mut entry.state, state),
+            std::mem::replace(&mut entry.undecodable, undecodable),
+        )
     }
+}
+
+fn undecodable(change: &SourceChange<'_>) -> Vec<UndecodableObject> {
+    let objects = change.undecodable.iter();
+    objects
+        .map(|((namespace, name), what)| UndecodableObject {
+            object: ObjectId {
+                kind: change.kind.to_owned(),
+                namespace: namespace.clone(),
+                name: name.clone(),
+            },
+            uid: what.uid.clone(),
+            message: what.message.clone(),
+        })
+        .collect()
 }
 
 fn identity(subject: &Subject<'_>) -> ObjectId {

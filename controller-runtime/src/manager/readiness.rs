@@ -8,6 +8,9 @@ use std::fmt;
 
 use super::status::{ControllerStatus, OperatorStatus, Phase, SourceState, SourceStatus};
 
+/// So many undecodable objects of one source are named.
+const MOST_NAMED: usize = 5;
+
 /// Whether the operator does its work, and what is amiss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,10 +57,11 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
         .controllers
         .iter()
         .flat_map(|controller| {
-            controller
-                .sources
-                .iter()
-                .filter_map(|source| trouble(&controller.name, source))
+            let sources = controller.sources.iter();
+            sources.flat_map(|source| {
+                let trouble = trouble(&controller.name, source);
+                trouble.into_iter().chain(undecodable(&controller.name, source))
+            })
         })
         .chain(rights)
         .collect();
@@ -107,6 +111,19 @@ fn trouble(controller: &str, source: &SourceStatus) -> Option<String> {
         SourceState::Failing { message } => Some(format!("{controller}: {}: {message}", place(source))),
         SourceState::Listing | SourceState::Watching => None,
     }
+}
+
+/// The first few by name: a kind whose every object is broken needs no more to be understood.
+fn undecodable(controller: &str, source: &SourceStatus) -> Vec<String> {
+    let (first, more) = source
+        .undecodable
+        .split_at(source.undecodable.len().min(MOST_NAMED));
+    let named = first.iter().map(|object| format!("{controller}: {object}"));
+    let more = (!more.is_empty()).then(|| {
+        let (kind, more) = (place(source), more.len());
+        format!("{controller}: {kind}: {more} more cannot be decoded; `/status` names them")
+    });
+    named.chain(more).collect()
 }
 
 fn place(source: &SourceStatus) -> String {

@@ -100,6 +100,31 @@ pub struct SourceStatus {
     pub state: SourceState,
     /// Since when.
     pub since_ms: u64,
+    /// The objects that could not be decoded: they are not reconciled, or by their copy before, until they are mended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undecodable: Vec<UndecodableObject>,
+}
+
+/// An object that could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UndecodableObject {
+    /// Which.
+    pub object: ObjectId,
+    /// Its uid, if that could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// The path of the field, and what is wrong with it; never its value.
+    pub message: String,
+}
+
+impl fmt::Display for UndecodableObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.object)?;
+        if let Some(uid) = &self.uid {
+            write!(f, " (uid {uid})")?;
+        }
+        write!(f, " cannot be decoded: {}", self.message)
+    }
 }
 
 /// How a watch is.
@@ -230,6 +255,21 @@ pub enum Happening {
     MissingRights {
         /// Each with what needs it.
         missing: Vec<String>,
+    },
+    /// An object could not be decoded. Said once, until it is mended or the reason changes.
+    Undecodable {
+        /// Whose watch.
+        controller: String,
+        /// Which object, and why.
+        #[serde(flatten)]
+        undecodable: UndecodableObject,
+    },
+    /// An object that could not be decoded is mended, or gone.
+    Mended {
+        /// Whose watch.
+        controller: String,
+        /// Which object.
+        object: ObjectId,
     },
     /// A mapper panicked; nothing was woken by that change.
     MapperPanicked {

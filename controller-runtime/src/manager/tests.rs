@@ -1,6 +1,6 @@
 //! The board, its judgement and its endpoint.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
@@ -9,6 +9,7 @@ use crate::{
     declare::{Declaration, Namespaces, RelationDeclaration, RelationKind, Watched},
     runner::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject},
     trigger::Cause,
+    watch::Undecodable,
 };
 
 fn board() -> Board {
@@ -35,6 +36,7 @@ fn source(board: &Board, kind: &str, problem: Option<&str>) {
             kind,
             namespace: None,
             problem,
+            undecodable: &BTreeMap::new(),
         }),
     );
 }
@@ -170,6 +172,59 @@ async fn a_failing_source_is_told_once_and_so_is_its_recovery() {
         types.push(line["type"].as_str().unwrap().to_owned());
     }
     assert_eq!(types, ["started", "source_failing", "source_recovered"]);
+}
+
+/// Thirty broken objects are told once each; readiness names the first few; each end is told.
+#[tokio::test(start_paused = true)]
+async fn undecodable_objects_are_told_once_named_in_part_and_taken_back() {
+    let board = board();
+    board.observe("document", &Event::Synced);
+    let mut listener = board.listen();
+    let broken = |count: usize| {
+        let what = Undecodable {
+            uid: Some("u".to_owned()),
+            resource_version: None,
+            message: "data.a: invalid type: integer, expected a string".to_owned(),
+        };
+        (0..count)
+            .map(|index| ((None, format!("o{index:02}")), what.clone()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    for count in [30, 30, 1, 0] {
+        let undecodable = &broken(count);
+        let change = SourceChange {
+            kind: "Secret",
+            namespace: None,
+            problem: None,
+            undecodable,
+        };
+        board.observe("document", &Event::Source(change));
+        let lines = match board.readiness() {
+            Readiness::Degraded(lines) => lines,
+            other => {
+                assert_eq!((other, count), (Readiness::Ready, 0));
+                continue;
+            }
+        };
+        assert_eq!(
+            lines[0],
+            "document: Secret o00 (uid u) cannot be decoded: data.a: invalid type: integer, expected a string"
+        );
+        let last = "document: Secret: 25 more cannot be decoded; `/status` names them";
+        let expected = if count == 30 { (6, last) } else { (1, &*lines[0]) };
+        assert_eq!((lines.len(), &**lines.last().unwrap()), expected);
+    }
+    drop(board);
+    let mut told = BTreeMap::new();
+    while let Some(line) = listener.next().await {
+        let line: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        *told.entry(line["type"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        if line["type"] == "undecodable" {
+            assert_eq!(line["object"]["kind"], "Secret");
+            assert_eq!((&line["uid"], line["message"].is_string()), (&"u".into(), true));
+        }
+    }
+    assert_eq!((told["undecodable"], told["mended"]), (30, 30));
 }
 
 #[cfg(feature = "probes")]

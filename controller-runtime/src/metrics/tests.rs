@@ -1,6 +1,6 @@
 //! What a scrape shows.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -180,11 +180,13 @@ async fn what_runs_is_told_while_it_runs() {
 #[test]
 fn a_source_that_fails_is_told() {
     let metrics = metrics();
+    let none = BTreeMap::new();
     let change = |problem| {
         Event::Source(SourceChange {
             kind: "ConfigMap",
             namespace: None,
             problem,
+            undecodable: &none,
         })
     };
     metrics.observe(CONTROLLER, &change(None));

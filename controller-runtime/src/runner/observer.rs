@@ -3,10 +3,10 @@
 //! Events borrow; an observer copies what it keeps. It is called inline by the runner, so it must be quick and must
 //! not block. It must not hold a series per object: names are for logs and bounded lists.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::Gauge;
-use crate::{clock::Instant, trigger::Cause};
+use crate::{clock::Instant, trigger::Cause, watch::Undecodable};
 
 /// Hears what a controller does.
 ///
@@ -175,4 +175,7 @@ pub struct SourceChange<'a> {
     pub namespace: Option<&'a str>,
     /// What is wrong; `None` when all is well. The same trouble is told in the same words.
     pub problem: Option<&'a str>,
+    /// The objects that could not be decoded, by namespace and name. They hide no other object, and are no problem of the
+    /// source.
+    pub undecodable: &'a BTreeMap<(Option<String>, String), Undecodable>,
 }

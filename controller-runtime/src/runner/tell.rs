@@ -13,6 +13,7 @@ use crate::{
     object::{Object, ObjectRef},
     queue::{self, Popped},
     trigger::{Cause, Request},
+    watch::SourceStatus,
 };
 
 /// The voice of one controller. Cheap to clone; silent without an observer.
@@ -58,11 +59,16 @@ impl<K: Object> Teller<K> {
         self.tell(&Event::Synced);
     }
 
-    pub(crate) fn source(&self, kind: &str, namespace: Option<&str>, problem: Option<&str>) {
+    /// Tells how a source is doing.
+    pub(crate) fn source(&self, status: &SourceStatus) {
+        let source = &status.source;
+        let problem = status.problem.as_ref();
+        let problem = problem.map(|problem| format!("{} {source}: {}", problem.verb, problem.message));
         self.tell(&Event::Source(SourceChange {
-            kind,
-            namespace,
-            problem,
+            kind: &source.kind,
+            namespace: source.namespace.as_deref(),
+            problem: problem.as_deref(),
+            undecodable: &status.undecodable,
         }));
     }
 
