@@ -287,8 +287,9 @@ async fn an_object_that_no_type_fits_is_named_and_harms_no_other() {
         operation.until_reconciled(&["good", "other"]).await;
 
         // A list brings them again, which is no news.
+        let watch = When::verb(Verb::Watch).resource("documents").agent("controller");
+        world.server.faults().inject(watch.times(1), Fault::status(410));
         world.server.close_watches();
-        world.server.compact();
         operation.write("good", json!("a new title")).await;
         world.advance(Duration::from_secs(600)).await;
         assert_eq!(board.readiness(), degraded);
