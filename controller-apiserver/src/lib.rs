@@ -37,10 +37,11 @@ mod watch;
 mod write;
 
 pub use call::Verb;
+pub use controllers::workloads::PodFate;
 pub use fault::{Fault, FaultId, Faults, When};
 pub use journal::{Entry, Journal};
 pub use rights::Right;
-pub use server::{Body, Disconnected, ProbeGuard, Server, ServerBuilder, Service, SettleError};
+pub use server::{Body, Disconnected, ProbeGuard, Server, ServerBuilder, Service, SettleError, Workloads};
 
 /// The examples of README compile.
 #[cfg(doctest)]

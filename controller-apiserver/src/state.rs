@@ -13,6 +13,7 @@ use crate::access::{Claims, Guard, Identity};
 use crate::clock::{Clock, Identifiers, seconds};
 use crate::controllers::Work;
 use crate::controllers::definition::{self, Known};
+use crate::controllers::workloads::Simulation;
 use crate::registry::{Registry, Resource, convert};
 use crate::storage::{Limits, Store, Stored};
 
@@ -25,6 +26,8 @@ pub(crate) struct State {
     pub(crate) ids: Identifiers,
     /// What the controllers inside have to look at.
     pub(crate) work: Work,
+    /// What becomes of Pods, if somebody simulates that.
+    pub(crate) simulation: Simulation,
     /// What is known of definitions, by name.
     pub(crate) definitions: BTreeMap<String, Known>,
     /// Who may do what; follows every write of a role or binding.
@@ -46,6 +49,7 @@ impl State {
             clock,
             ids: Identifiers::seeded(seed),
             work: Work::default(),
+            simulation: Simulation::new(None),
             definitions: BTreeMap::new(),
             guard,
             ca: String::new(),
@@ -98,6 +102,7 @@ impl State {
     /// Commits a removal.
     pub(crate) fn remove(&mut self, collection: &str, key: &str) -> Option<Arc<Stored>> {
         let last = self.store.remove(collection, key)?;
+        self.simulation.forget(&last.uid);
         if let Some(resource) = policy_resource(collection) {
             let (namespace, name) = key.split_once('/').unwrap_or(("", key));
             self.guard.policy.remove(resource, namespace, name);

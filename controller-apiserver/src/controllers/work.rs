@@ -32,6 +32,8 @@ pub(crate) struct Work {
     places: BTreeMap<Box<str>, Place>,
     /// The objects that name a uid as their owner.
     dependents: BTreeMap<Box<str>, BTreeSet<Place>>,
+    /// Workloads and Pods are looked at whoever owns them.
+    pub(crate) workloads: bool,
     /// Namespaces and definitions being deleted: removals in them matter.
     going: BTreeSet<String>,
 }
@@ -113,7 +115,8 @@ impl Work {
                 self.push(Item::Namespace(namespace.to_owned()));
             }
         } else {
-            if new.is_some_and(|object| object.held_by_collector) || !new_owners.is_empty() {
+            let simulated = self.workloads && super::workloads::is_collection(collection);
+            if simulated || new.is_some_and(|object| object.held_by_collector) || !new_owners.is_empty() {
                 self.push(Item::Object {
                     collection: Arc::clone(collection),
                     key: key.clone(),

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use super::{Inner, Server};
 use crate::access::{Authenticator, Guard, RBAC_GROUP, Signer, Tokens, default_objects, resource_of};
 use crate::clock::Clock;
+use crate::controllers::workloads::Simulation;
 use crate::controllers::{self, Enabled};
 use crate::object::{meta_mut, meta_str};
 use crate::state::State;
@@ -28,6 +29,7 @@ pub struct ServerBuilder {
     tokens: Tokens,
     signing_key: Option<[u8; 32]>,
     owner_references: bool,
+    workloads: Option<Duration>,
     ca: String,
 }
 
@@ -42,6 +44,7 @@ impl Default for ServerBuilder {
             tokens: Tokens::default(),
             signing_key: None,
             owner_references: false,
+            workloads: None,
             ca: String::new(),
         }
     }
@@ -117,6 +120,44 @@ impl ServerBuilder {
         self
     }
 
+    /// Deployments, `ReplicaSet`s, `StatefulSet`s, `DaemonSet`s and Jobs get Pods, as on a cluster, and
+    /// Pods are ready (those of Jobs succeed) after this time, unless
+    /// [told otherwise](super::Workloads::pods_become). Nothing is run. Without it, workloads stay as
+    /// written.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::time::Duration;
+    ///
+    /// use controller_apiserver::{PodFate, Server};
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kube::{Api, api::PostParams};
+    ///
+    /// let server = Server::builder().workloads(Duration::from_secs(1)).build();
+    /// server.workloads().pods_become([("app", "bad")], PodFate::NeverReady);
+    /// let api = Api::<Deployment>::namespaced(server.client(), "default");
+    /// for name in ["good", "bad"] {
+    ///     let deployment = serde_json::from_value(serde_json::json!({
+    ///         "metadata": {"name": name},
+    ///         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": name}}, "template": {
+    ///             "metadata": {"labels": {"app": name}},
+    ///             "spec": {"containers": [{"name": "c", "image": "i"}]},
+    ///         }},
+    ///     }))?;
+    ///     api.create(&PostParams::default(), &deployment).await?;
+    /// }
+    /// server.advance(Duration::from_secs(2)).await?;
+    /// let ready = async |name| api.get(name).await.map(|found| found.status.unwrap_or_default().ready_replicas);
+    /// assert_eq!(ready("good").await?, Some(2));
+    /// assert_eq!(ready("bad").await?, None);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn workloads(mut self, ready_after: Duration) -> Self {
+        self.workloads = Some(ready_after);
+        self
+    }
+
     /// The certificate authority of an https server, for pods that would talk to it.
     #[must_use]
     pub fn authority(mut self, authority: &Authority) -> Self {
@@ -138,6 +179,8 @@ impl ServerBuilder {
             ..Guard::new(authenticator)
         };
         let mut state = State::new(clock, self.seed, self.limits, guard);
+        state.simulation = Simulation::new(self.workloads);
+        state.work.workloads = self.workloads.is_some();
         state.accounts = self.enabled.accounts;
         state.ca = self.ca;
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {

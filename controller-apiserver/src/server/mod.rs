@@ -14,17 +14,20 @@ pub(crate) mod route;
 mod settle;
 mod tcp;
 mod watches;
+mod workloads;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 pub use body::Body;
 pub use builder::ServerBuilder;
 pub use client::{Disconnected, Service};
 pub use settle::{ProbeGuard, SettleError};
+pub use workloads::Workloads;
 
 use crate::controllers::{self, Enabled};
 use crate::fault::Faults;
@@ -82,7 +85,21 @@ impl Inner {
 
     /// Lets the controllers inside look at everything there is, now.
     fn run_controllers(&self) {
-        controllers::run(&mut self.state(), self.enabled);
+        let mut state = self.state();
+        let before = state.simulation.next_due();
+        controllers::run(&mut state, self.enabled);
+        let due = state.simulation.next_due();
+        drop(state);
+        if due.is_some() && due != before {
+            // The controllers' task waits for what was due before.
+            self.work.notify_one();
+        }
+    }
+
+    /// When the controllers look next, if they look at the latest then.
+    fn next_look(&self, latest: Option<Instant>) -> Option<Instant> {
+        let due = self.state().simulation.next_due();
+        due.into_iter().chain(latest).min()
     }
 
     /// Starts the controllers' task with the first request: there is a runtime then.
@@ -95,9 +112,26 @@ impl Inner {
         let work = Arc::clone(&self.work);
         let latency = self.latency;
         tokio::spawn(async move {
+            let mut noticed = None;
             loop {
-                work.notified().await;
-                tokio::time::sleep(latency).await;
+                let Some(look) = server.upgrade().map(|server| server.next_look(noticed)) else {
+                    return;
+                };
+                let due = async {
+                    match look {
+                        Some(at) => tokio::time::sleep_until(at).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = due => {}
+                    () = work.notified() => {
+                        noticed = noticed.or_else(|| Instant::now().checked_add(latency));
+                        continue;
+                    }
+                }
+                noticed = None;
                 let Some(server) = server.upgrade() else {
                     return;
                 };
