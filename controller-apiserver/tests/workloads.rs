@@ -548,3 +548,21 @@ async fn two_runs_are_the_same() {
     }
     assert_eq!(runs[0], runs[1]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn whatever_is_asked_for_the_work_is_bounded() {
+    let cluster = Cluster::new();
+    cluster
+        .0
+        .workloads()
+        .pods_become([("app", "j")], PodFate::Fails(Duration::ZERO));
+    cluster
+        .create(JOBS, job(&json!({"backoffLimit": i32::MAX, "parallelism": 10})))
+        .await;
+    assert_eq!(cluster.items(PODS).await.len(), 10, "time has not passed");
+    cluster.delete(&format!("{JOBS}/j"), "Background").await;
+    cluster
+        .create(DEPLOYMENTS, workload(Some(i64::from(i32::MAX)), "a"))
+        .await;
+    assert_eq!(cluster.items(PODS).await.len(), 1000);
+}
