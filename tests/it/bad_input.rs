@@ -165,6 +165,8 @@ fn counting(world: &World, asked: Arc<AtomicUsize>) -> Client {
 struct Log {
     text: Arc<Mutex<Vec<u8>>>,
     _default: tracing::subscriber::DefaultGuard,
+    /// With one subscriber alone, what another test's thread logs first would be switched off for all threads.
+    _second: tracing::Dispatch,
 }
 
 struct Pen(Arc<Mutex<Vec<u8>>>);
@@ -187,8 +189,10 @@ impl Log {
             .with_ansi(false)
             .with_writer(move || Pen(Arc::clone(&pen)))
             .finish();
+        let second = tracing::Dispatch::new(tracing_subscriber::registry());
         Self {
             text,
+            _second: second,
             _default: tracing::subscriber::set_default(subscriber),
         }
     }

@@ -35,6 +35,8 @@ async fn what_a_reconcile_logs_says_what_why_and_which() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
+    // With one subscriber alone, what another test's thread logs first would be switched off for all threads.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _default = tracing::subscriber::set_default(subscriber);
     let mut world = World::of(["a"]);
     let reading = drain(world.controller().run(
