@@ -1,10 +1,12 @@
 //! The CRDs an operator brings, as YAML.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionVersion, JSONSchemaProps,
+};
 
-use super::Operator;
 #[cfg(feature = "cli")]
-use super::{OperatorError, manifests::yaml};
+use super::manifests::yaml;
+use super::{Operator, OperatorError};
 
 impl Operator {
     /// The CRDs it brings, in the order they were added.
@@ -19,4 +21,50 @@ impl Operator {
         let documents: Result<Vec<_>, _> = self.crds.iter().map(serde_json::to_value).collect();
         yaml(&documents.map_err(|error| OperatorError::Print(error.into()))?)
     }
+
+    /// Conditions have a place in the schema of every kind whose controller writes them.
+    ///
+    /// Without one, the API server drops them silently, and every run would write them again.
+    pub(super) fn check_conditions(&self) -> Result<(), OperatorError> {
+        for declaration in self.declarations().filter(|declaration| declaration.conditions) {
+            let kind = &declaration.primary.resource;
+            let versions = self
+                .crds
+                .iter()
+                .filter(|crd| crd.spec.group == kind.group && crd.spec.names.kind == kind.kind)
+                .flat_map(|crd| &crd.spec.versions)
+                .filter(|version| version.name == kind.version);
+            for version in versions {
+                if let Some(field) = ["conditions", "observedGeneration"]
+                    .into_iter()
+                    .find(|field| !keeps(version, field))
+                {
+                    return Err(OperatorError::NoConditions {
+                        controller: declaration.name.clone(),
+                        kind: kind.kind.clone(),
+                        field,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a schema keeps a field of the status.
+fn keeps(version: &CustomResourceDefinitionVersion, field: &str) -> bool {
+    let schema = version
+        .schema
+        .as_ref()
+        .and_then(|it| it.open_api_v3_schema.as_ref());
+    let Some(schema) = schema else { return true };
+    let preserves = |schema: &JSONSchemaProps| schema.x_kubernetes_preserve_unknown_fields == Some(true);
+    let Some(status) = schema.properties.as_ref().and_then(|fields| fields.get("status")) else {
+        return preserves(schema);
+    };
+    preserves(status)
+        || status
+            .properties
+            .as_ref()
+            .is_some_and(|fields| fields.contains_key(field))
 }

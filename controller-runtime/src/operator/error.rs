@@ -35,6 +35,19 @@ pub enum OperatorError {
     /// Two controllers have one name.
     #[error("two controllers are named {0:?}: give one of them another with `name = \"…\"`")]
     SameName(String),
+    /// A kind whose controller writes conditions has no place for them.
+    #[error(
+        "controller {controller} has `status(conditions)`, but the schema of {kind} has no `status.{field}`: the API server \
+         would drop it\nadd `conditions: Vec<Condition>` and `observed_generation: Option<i64>` (in camelCase) to its status type"
+    )]
+    NoConditions {
+        /// Which controller.
+        controller: String,
+        /// Of which kind.
+        kind: String,
+        /// What the schema lacks.
+        field: &'static str,
+    },
     /// A controller ended though nobody asked it to.
     #[error("controller {name} ended: {message}")]
     ControllerEnded {

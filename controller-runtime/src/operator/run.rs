@@ -153,9 +153,10 @@ impl Operator {
         let mut names: Vec<_> = self.declarations().map(|declaration| &declaration.name).collect();
         names.sort();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(OperatorError::SameName(pair[0].clone())),
-            None => Ok(()),
+            Some(pair) => return Err(OperatorError::SameName(pair[0].clone())),
+            None => {}
         }
+        self.check_conditions()
     }
 }
 

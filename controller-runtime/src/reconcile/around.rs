@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use kube::Resource;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Failed, Reconciler, Retry, Run, finalizer,
+    Failed, ReconcileError, Reconciler, Retry, Run, finalizer,
     requests::{Requests, is_gone, is_lost_race},
-    status::{self, ReadStatus, Ready},
+    status::{self, ReadStatus, Said},
     wiring::Function,
 };
 use crate::{Action, clock};
@@ -77,10 +77,15 @@ impl<R: Reconciler> Around<R> {
         let Some(read) = self.status.or_else(|| run.read_status.get().copied()) else {
             return outcome;
         };
-        let ready = self.conditions.then(|| ready(&outcome));
-        match (self.write(run, ready.as_ref(), read).await, outcome) {
+        let Value::Object(mut wanted) = run.status.wanted() else {
+            return outcome;
+        };
+        if self.conditions {
+            status::with_ready(&mut wanted, ready(&outcome), run.object().meta().generation);
+        }
+        match (self.write(run, wanted, read).await, outcome) {
             (Ok(()), outcome) => outcome,
-            (Err(error), Ok(_)) => Err(Failed::new(error)),
+            (Err(error), Ok(_)) => Err(error),
             (Err(error), Err(failed)) => {
                 tracing::warn!(%error, "cannot write the status of a failed reconcile");
                 Err(failed)
@@ -91,20 +96,16 @@ impl<R: Reconciler> Around<R> {
     async fn write(
         &self,
         run: &Run<R>,
-        ready: Option<&Ready>,
+        wanted: Map<String, Value>,
         read: ReadStatus<R::Object>,
-    ) -> Result<(), kube::Error> {
+    ) -> Result<(), Failed> {
         let mut object = Arc::clone(run.object());
         let generation = object.meta().generation;
         let now = clock::wall().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         for attempt in 0..TRIES {
-            let Value::Object(mut wanted) = run.status.wanted() else {
-                return Ok(());
-            };
             let stored = read(&object);
-            if let Some(ready) = ready {
-                status::with_ready(&mut wanted, ready, &stored, generation, &now);
-            }
+            let mut wanted = wanted.clone();
+            status::with_conditions(&mut wanted, &stored, generation, &now);
             let wanted = Value::Object(wanted);
             if !status::changes(&wanted, &stored) {
                 return Ok(());
@@ -116,13 +117,15 @@ impl<R: Reconciler> Around<R> {
             match self.requests.merge_status(meta, &patch).await {
                 Ok(answer) => {
                     run.confirms().wrote(answer.meta());
-                    return Ok(());
+                    return kept(&wanted, &read(&answer));
                 }
                 Err(error) if is_gone(&error) => return Ok(()),
-                Err(error) if !is_lost_race(&error) || attempt + 1 == TRIES => return Err(error),
+                Err(error) if !is_lost_race(&error) || attempt + 1 == TRIES => {
+                    return Err(Failed::new(error));
+                }
                 Err(error) => tracing::debug!(%error, "the object changed during the reconcile"),
             }
-            match self.requests.read(meta).await? {
+            match self.requests.read(meta).await.map_err(Failed::new)? {
                 Some(newer) => object = Arc::new(newer),
                 None => return Ok(()),
             }
@@ -131,10 +134,37 @@ impl<R: Reconciler> Around<R> {
     }
 }
 
-fn ready(outcome: &Result<Action, Failed>) -> Ready {
+/// Conditions that the type or the schema of the kind does not have would be written at every run.
+fn kept(wanted: &Value, stored: &Value) -> Result<(), Failed> {
+    let lost = |field: &&'static str| !wanted[*field].is_null() && stored[*field].is_null();
+    match ["conditions", "observedGeneration"].into_iter().find(lost) {
+        Some(field) => Err(Failed::new(NotKept(field))),
+        None => Ok(()),
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "status.{0} was written and is not there: add `conditions: Vec<Condition>` and `observed_generation: Option<i64>` \
+     (in camelCase) to the status type, and apply its CRD again"
+)]
+struct NotKept(&'static str);
+
+impl ReconcileError for NotKept {
+    fn retry(&self) -> Retry {
+        Retry::Never
+    }
+
+    fn reason(&self) -> &'static str {
+        "StatusNotKept"
+    }
+}
+
+fn ready(outcome: &Result<Action, Failed>) -> Said {
     match outcome {
-        Ok(_) => Ready {
-            holds: true,
+        Ok(_) => Said {
+            r#type: "Ready".to_owned(),
+            status: "True",
             reason: "Reconciled".to_owned(),
             message: String::new(),
         },
@@ -147,8 +177,9 @@ fn ready(outcome: &Result<Action, Failed>) -> Ready {
             };
             // The API takes up to 32768 characters.
             let message: String = error.to_string().chars().take(8192).collect();
-            Ready {
-                holds: false,
+            Said {
+                r#type: "Ready".to_owned(),
+                status: "False",
                 reason: error.reason().to_owned(),
                 message: message + retried,
             }

@@ -35,19 +35,58 @@ impl Status {
         Self::default()
     }
 
-    /// Wants these fields; a field that is `null` goes, one that is not mentioned stays. What cannot be a JSON object is
-    /// logged and ignored.
+    /// Wants these fields; a field that is `null` goes, one that is not mentioned stays. Conditions are wanted each by its
+    /// type: those that are not mentioned stay, too. What cannot be a JSON object is logged and ignored.
     pub fn set(&self, fields: impl Serialize) {
         match serde_json::to_value(fields) {
-            Ok(Value::Object(fields)) => {
-                self.wanted
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .extend(fields);
+            Ok(Value::Object(mut fields)) => {
+                let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(Value::Array(conditions)) = fields.get_mut("conditions").map(Value::take) {
+                    fields.remove("conditions");
+                    let all = wanted.entry("conditions").or_insert_with(|| json!([]));
+                    for condition in conditions {
+                        put(all, condition);
+                    }
+                }
+                wanted.extend(fields);
             }
             Ok(_) => tracing::error!("a status is an object: what was set is ignored"),
             Err(error) => tracing::error!(%error, "a status that cannot be serialized is ignored"),
         }
+    }
+
+    /// Wants this condition: what it is called, whether it holds (`None`: nobody knows), a word for programs and a
+    /// sentence for people.
+    ///
+    /// The times and the generation are added when it is written, and other conditions stay as they are.
+    ///
+    /// ```
+    /// use controller_runtime::reconcile::Status;
+    ///
+    /// let status = Status::new();
+    /// status.condition("Available", false, "NoReplicas", "0 of 3 replicas are available");
+    /// assert_eq!(status.wanted()["conditions"][0]["status"], "False");
+    /// ```
+    pub fn condition(
+        &self,
+        r#type: impl Into<String>,
+        holds: impl Into<Option<bool>>,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) {
+        let said = Said {
+            r#type: r#type.into(),
+            status: match holds.into() {
+                Some(true) => "True",
+                Some(false) => "False",
+                None => "Unknown",
+            },
+            reason: reason.into(),
+            message: message.into(),
+        };
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let conditions = wanted.entry("conditions").or_insert_with(|| json!([]));
+        put(conditions, said.into_value());
     }
 
     /// What was set.
@@ -84,51 +123,87 @@ pub(super) fn read_status<K: Serialize>(object: &K) -> Value {
     object.get("status").cloned().unwrap_or_default()
 }
 
-/// What the `Ready` condition says.
+/// What a condition says, without the times and the generation that the runtime adds.
 #[derive(Debug)]
-pub(super) struct Ready {
-    pub(super) holds: bool,
+pub(super) struct Said {
+    pub(super) r#type: String,
+    /// `True`, `False` or `Unknown`.
+    pub(super) status: &'static str,
     pub(super) reason: String,
     pub(super) message: String,
 }
 
-/// Completes `wanted` by the condition and the generation that it is about. Pure.
-pub(super) fn with_ready(
+impl Said {
+    fn into_value(self) -> Value {
+        json!({ "type": self.r#type, "status": self.status, "reason": self.reason, "message": self.message })
+    }
+}
+
+/// Completes what is wanted by `Ready` and the generation that it is about. Pure.
+pub(super) fn with_ready(wanted: &mut Map<String, Value>, ready: Said, generation: Option<i64>) {
+    let conditions = wanted.entry("conditions").or_insert_with(|| json!([]));
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    put(conditions, ready.into_value());
+    if let Some(generation) = generation {
+        wanted.insert("observedGeneration".to_owned(), json!(generation));
+    }
+}
+
+/// Puts the wanted conditions into the stored ones, by type, with the times and generations they miss. Pure.
+///
+/// The API conventions: a time is that of the last change of the status alone.
+pub(super) fn with_conditions(
     wanted: &mut Map<String, Value>,
-    ready: &Ready,
     stored: &Value,
     generation: Option<i64>,
     now: &str,
 ) {
-    let status = if ready.holds { "True" } else { "False" };
-    let listed = wanted.get("conditions").or_else(|| stored.get("conditions"));
-    let mut conditions = listed.and_then(Value::as_array).cloned().unwrap_or_default();
-    let place = conditions
-        .iter()
-        .position(|condition| condition["type"] == "Ready");
-    let before = place.map(|place| &conditions[place]);
-    // The API conventions: the time is that of the last change of the status alone.
-    let since = before
-        .filter(|before| before["status"] == status)
-        .and_then(|before| before["lastTransitionTime"].as_str())
-        .unwrap_or(now)
-        .to_owned();
-    let mut condition = json!({
-        "type": "Ready",
-        "status": status,
-        "reason": ready.reason,
-        "message": ready.message,
-        "lastTransitionTime": since,
-    });
-    if let Some(generation) = generation {
-        condition["observedGeneration"] = json!(generation);
-        wanted.insert("observedGeneration".to_owned(), json!(generation));
+    let Some(Value::Array(mine)) = wanted.get_mut("conditions").map(Value::take) else {
+        return;
+    };
+    let mut all = match stored.get("conditions") {
+        Some(Value::Array(stored)) => Value::Array(stored.clone()),
+        _ => json!([]),
+    };
+    for mut condition in mine {
+        let before = all
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|before| before["type"] == condition["type"]);
+        if condition["lastTransitionTime"].is_null() {
+            condition["lastTransitionTime"] = before
+                .filter(|before| before["status"] == condition["status"])
+                .map_or_else(|| json!(now), |before| before["lastTransitionTime"].clone());
+        }
+        if let Some(generation) = generation
+            && condition["observedGeneration"].is_null()
+        {
+            condition["observedGeneration"] = json!(generation);
+        }
+        put(&mut all, condition);
     }
-    match place {
-        Some(place) => conditions[place] = condition,
+    if all.as_array().is_some_and(|all| all.is_empty()) {
+        wanted.remove("conditions");
+    } else {
+        wanted.insert("conditions".to_owned(), all);
+    }
+}
+
+/// Puts a condition into a list of them: in the place of the one of its type, or at the end.
+fn put(conditions: &mut Value, condition: Value) {
+    let Value::Array(conditions) = conditions else {
+        return;
+    };
+    match conditions
+        .iter_mut()
+        .find(|other| other["type"] == condition["type"])
+    {
+        Some(place) => *place = condition,
         None => conditions.push(condition),
     }
-    wanted.insert("conditions".to_owned(), Value::Array(conditions));
 }
 
 /// Whether a merge of `wanted` would change `stored`. Pure.
@@ -147,35 +222,65 @@ pub(super) fn changes(wanted: &Value, stored: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn ready(ready: bool) -> Ready {
-        Ready {
-            holds: ready,
+    fn ready(status: &'static str) -> Said {
+        Said {
+            r#type: "Ready".into(),
+            status,
             reason: "Why".into(),
             message: "because".into(),
         }
     }
 
+    /// What is stored after a write of `wanted` and `Ready` over `stored`, at `now`.
+    fn written(wanted: &Status, status: &'static str, stored: &Value, generation: i64, now: &str) -> Value {
+        let Value::Object(mut wanted) = wanted.wanted() else {
+            panic!("a status is an object")
+        };
+        with_ready(&mut wanted, ready(status), Some(generation));
+        with_conditions(&mut wanted, stored, Some(generation), now);
+        Value::Object(wanted)
+    }
+
     #[test]
     fn the_same_again_changes_nothing() {
-        let mut wanted = Map::new();
-        with_ready(&mut wanted, &ready(true), &Value::Null, Some(3), "t1");
-        let stored = Value::Object(wanted);
-        let mut again = Map::new();
-        with_ready(&mut again, &ready(true), &stored, Some(3), "t2");
-        assert!(!changes(&Value::Object(again.clone()), &stored));
-        with_ready(&mut again, &ready(false), &stored, Some(3), "t2");
-        assert!(changes(&Value::Object(again.clone()), &stored));
-        assert_eq!(again["conditions"][0]["lastTransitionTime"], "t2");
+        let status = Status::new();
+        status.condition("Printed", None, "NoPrinter", "nobody knows");
+        let stored = written(&status, "True", &Value::Null, 3, "t1");
+        assert_eq!(stored["observedGeneration"], 3);
+        assert!(!changes(&written(&status, "True", &stored, 3, "t2"), &stored));
+        let other = written(&status, "False", &stored, 3, "t2");
+        assert!(changes(&other, &stored));
+        let times: Vec<_> = other["conditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["lastTransitionTime"])
+            .collect();
+        assert_eq!(times, ["t1", "t2"], "only a change of the status moves the time");
     }
 
     #[test]
     fn conditions_of_others_stay() {
         let stored = json!({ "conditions": [{ "type": "Theirs", "status": "True" }] });
-        let mut wanted = Map::new();
-        with_ready(&mut wanted, &ready(true), &stored, None, "t1");
-        assert_eq!(wanted["conditions"][0]["type"], "Theirs");
-        assert_eq!(wanted["conditions"][1]["type"], "Ready");
-        assert!(!wanted.contains_key("observedGeneration"));
+        let status = Status::new();
+        // A status that is set as a whole has an empty list.
+        status.set(json!({ "conditions": [], "observedGeneration": null }));
+        let merged = written(&status, "True", &stored, 7, "t1");
+        assert_eq!(merged["conditions"][0], stored["conditions"][0]);
+        assert_eq!(merged["conditions"][1]["type"], "Ready");
+        assert_eq!(merged["observedGeneration"], 7);
+    }
+
+    #[test]
+    fn a_condition_of_ones_own_may_bring_its_time() {
+        let status = Status::new();
+        status
+            .set(json!({ "conditions": [{ "type": "Own", "status": "True", "lastTransitionTime": "t0" }] }));
+        status.condition("Other", true, "R", "");
+        let merged = written(&status, "True", &Value::Null, 1, "t1");
+        assert_eq!(merged["conditions"][0]["lastTransitionTime"], "t0");
+        assert_eq!(merged["conditions"][1]["lastTransitionTime"], "t1");
+        assert_eq!(merged["conditions"][1]["observedGeneration"], 1);
     }
 
     #[test]

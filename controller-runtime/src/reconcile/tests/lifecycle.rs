@@ -292,6 +292,56 @@ async fn conditions_of_others_survive_a_race() {
     running.stop().await;
 }
 
+/// A kind without a place for conditions: the server would drop them, and each run would write them again.
+mod bare {
+    use super::*;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(
+        group = "example.com",
+        version = "v1",
+        kind = "Bare",
+        namespaced,
+        status = "BareStatus"
+    )]
+    pub(super) struct BareSpec {}
+
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    pub(super) struct BareStatus {
+        words: Option<usize>,
+    }
+
+    #[controller(name = "bare", status(conditions))]
+    pub(super) async fn reconcile(_bare: Arc<Bare>) -> Result<Action, kube::Error> {
+        Ok(Action::await_change())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn conditions_that_are_not_kept_are_told_and_not_written_again_and_again() {
+    let world = World::new().await;
+    let definitions: Api<CustomResourceDefinition> = Api::all(world.client.clone());
+    definitions
+        .create(&PostParams::default(), &bare::Bare::crd())
+        .await
+        .unwrap();
+    world.advance(Duration::from_secs(1)).await;
+    world.create(&bare::Bare::new("a", bare::BareSpec {})).await;
+    let running = world.start(bare::reconcile::controller()).await;
+    world.advance(Duration::from_secs(3600)).await;
+    assert_eq!(world.writes_of("bare"), 1);
+    running.stop().await;
+
+    let operator = crate::Operator::new("bare")
+        .crd::<bare::Bare>()
+        .controller(bare::reconcile::controller());
+    let error = operator.run(Default::default()).await.unwrap_err().to_string();
+    assert!(
+        error.contains("Bare has no `status.conditions`") && error.contains("Vec<Condition>"),
+        "{error}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn plain_functions_show_what_they_want() {
     let status = Status::new();
