@@ -10,6 +10,22 @@ pub mod first_operator {}
 #[doc = include_str!("../guide/errors-and-backoff.md")]
 pub mod errors_and_backoff {}
 
+/// The objects that the reconciled one owns: complete sets, written when they differ.
+#[doc = include_str!("../guide/children.md")]
+pub mod children {}
+
+/// Objects that are named by others, and who runs when they change.
+#[doc = include_str!("../guide/references.md")]
+pub mod references {}
+
+/// What is done before an object goes.
+#[doc = include_str!("../guide/finalizers.md")]
+pub mod finalizers {}
+
+/// What an object says of itself.
+#[doc = include_str!("../guide/status.md")]
+pub mod status {}
+
 /// The function alone, and the whole on virtual time.
 #[doc = include_str!("../guide/testing.md")]
 pub mod testing {}

@@ -1,4 +1,4 @@
-//! Kubernetes controllers: watcher, reflector, triggers, queue and runner.
+#![doc = include_str!("docs/landing.md")]
 
 // Generated code names this crate by its name, also in its own tests.
 #[allow(unused_extern_crates)]
