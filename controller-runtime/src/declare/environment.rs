@@ -7,6 +7,7 @@ use kube::Client;
 
 use super::{Declaration, Watched};
 use crate::{
+    clock::Origin,
     manager::Informers,
     object::Object,
     runner::Observer,
@@ -55,6 +56,8 @@ pub struct Environment {
     pub informers: Informers,
     /// Hears what the controller does.
     pub observer: Arc<dyn Observer>,
+    /// Where the time on the wall and chance come from.
+    pub origin: Origin,
     /// Resolves when this process may reconcile: at once, or when it leads. Caches fill before that.
     pub leading: Shared<BoxFuture<'static, ()>>,
     /// Resolves at the first signal: nothing new is started, running reconciles finish.
@@ -69,6 +72,7 @@ impl Environment {
             namespaces: Namespaces::All,
             informers: Informers::new(),
             observer: Arc::new(Vec::new()),
+            origin: Origin::machine(),
             leading: std::future::ready(()).boxed().shared(),
             shutdown: std::future::pending().boxed().shared(),
         }
@@ -96,6 +100,14 @@ impl Environment {
     #[must_use]
     pub fn observe_with(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = observer;
+        self
+    }
+
+    /// Takes the time on the wall and chance from here.
+    #[must_use]
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.informers = self.informers.seeded(origin);
+        self.origin = origin;
         self
     }
 

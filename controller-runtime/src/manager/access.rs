@@ -16,7 +16,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::{Api, Client, api::PostParams};
 
 use crate::{
-    Backoff, clock,
+    Backoff,
     declare::{Declaration, Namespaces, Need, Scope},
 };
 
@@ -109,13 +109,17 @@ impl Question {
 /// Asks until nothing is missing; `told` gets the whole list each time it changes.
 ///
 /// A server that does not answer reviews (an error, or no such API) leaves the question open, and it is asked again.
-pub(crate) async fn watch_over(client: Client, questions: Questions, mut told: impl FnMut(&[String])) {
+pub(crate) async fn watch_over(
+    client: Client,
+    questions: Questions,
+    mut rng: fastrand::Rng,
+    mut told: impl FnMut(&[String]),
+) {
     let Questions(mut open) = questions;
     let reviews = Api::all(client);
     let pauses = Backoff::default()
         .initial(Duration::from_secs(10))
         .max(Duration::from_secs(300));
-    let mut rng = clock::rng(None);
     let mut last = Vec::new();
     let mut lacking = BTreeSet::new();
     for round in 1.. {
@@ -162,7 +166,7 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
-    use crate::declare::Watched;
+    use crate::{clock, declare::Watched};
 
     fn declarations() -> [Declaration; 2] {
         let one = Declaration::new("one", Watched::new::<ConfigMap>(&()));
@@ -221,9 +225,14 @@ mod tests {
         let [one, _] = declarations();
         let questions = questions([&one], &Namespaces::Only(vec!["a".to_owned()]));
         let mut told = Vec::new();
-        watch_over(server(Arc::clone(&asked)), questions, |missing| {
-            told.push((missing.to_vec(), asked.lock().expect("not poisoned").len()));
-        })
+        watch_over(
+            server(Arc::clone(&asked)),
+            questions,
+            clock::rng(None),
+            |missing| {
+                told.push((missing.to_vec(), asked.lock().expect("not poisoned").len()));
+            },
+        )
         .await;
         let missing = "reconciles ConfigMap: missing \"watch\" configmaps in namespace a".to_owned();
         assert_eq!(

@@ -13,6 +13,7 @@ use std::{
 use kube::Client;
 
 use crate::{
+    clock::Origin,
     declare::{Namespaces, Scope, Watched},
     object::Object,
     watch::{Config, Informer, Pruning},
@@ -21,6 +22,7 @@ use crate::{
 /// The informers of one process. Clones share them.
 #[derive(Clone, Default)]
 pub struct Informers {
+    origin: Origin,
     informers: Arc<Mutex<HashMap<Key, Box<dyn Any + Send>>>>,
 }
 
@@ -41,6 +43,13 @@ impl Informers {
     /// None yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Chance in their delays comes from here.
+    #[must_use]
+    pub fn seeded(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
     }
 
     /// The informer of what is watched, made now if nobody wanted it before.
@@ -82,6 +91,9 @@ impl Informers {
         config.labels.clone_from(&watched.labels);
         config.fields.clone_from(&watched.fields);
         config.pruning = pruning;
+        config.seed = self
+            .origin
+            .seed(&format!("watch of {}.{}", resource.plural, resource.group));
         let names = namespaces.iter().map(String::as_str);
         let informer = Informer::<T>::in_namespaces(client, names, config, dyntype.clone());
         informers.insert(key, Box::new(informer.clone()));

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    clock,
+    clock::{self, Origin},
     leader::{ElectionStatus, Elector, ElectorOptions, Loss, Timing, WriteGate},
     manager::Board,
     metrics::Metrics,
@@ -85,9 +85,16 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Enters the election. `client` neither retries nor passes the gate.
-    pub(super) fn enter(operator: &str, options: &ElectionOptions, client: Client, gate: WriteGate) -> Self {
+    pub(super) fn enter(
+        operator: &str,
+        options: &ElectionOptions,
+        origin: Origin,
+        client: Client,
+        gate: WriteGate,
+    ) -> Self {
         let timing = options.timing;
-        let suffix = clock::rng(options.seed).u64(..);
+        let seed = options.seed.or_else(|| origin.seed("election"));
+        let suffix = clock::rng(seed).u64(..);
         let name = options.identity.as_deref().unwrap_or(operator);
         let elector = ElectorOptions {
             name: options.lease_name.clone().unwrap_or_else(|| operator.to_owned()),
@@ -97,8 +104,8 @@ impl Candidate {
                 .unwrap_or_else(|| client.default_namespace().to_owned()),
             identity: format!("{name}_{suffix:016x}"),
             timing,
-            seed: options.seed,
-            epoch: None,
+            seed,
+            epoch: Some(origin.wall()),
         };
         let elector = Elector::new(client, &elector, gate);
         let status = elector.status();

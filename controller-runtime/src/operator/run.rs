@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::{ElectionOptions, Operator, OperatorError, Stop, candidate::Candidate, client};
 use crate::{
-    clock,
+    clock::{self, Origin},
     declare::{BoxError, Environment, Namespaces, Runnable},
     leader::{Loss, WriteGate},
     manager::{Board, access},
@@ -25,6 +25,7 @@ pub struct RunOptions {
     address_file: Option<PathBuf>,
     namespaces: Namespaces,
     election: Option<ElectionOptions>,
+    origin: Origin,
     stop: Stop,
 }
 
@@ -61,6 +62,12 @@ impl RunOptions {
     /// Reconciles only while this process leads.
     pub fn elect(mut self, election: ElectionOptions) -> Self {
         self.election = Some(election);
+        self
+    }
+
+    /// Takes the time on the wall and chance from here, not from the machine: for runs that shall repeat.
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
         self
     }
 
@@ -126,15 +133,17 @@ impl Operator {
         let _access = OnDrop(tokio::spawn(ask_for_rights(
             client.clone(),
             questions,
+            options.origin.rng("reviews"),
             board.clone(),
         )));
         let mut environment = Environment::new(client)
             .namespaces(options.namespaces)
             .observe_with(Arc::new(observers))
+            .origin(options.origin)
             .shutdown_on(options.stop.first());
         let candidate = options
             .election
-            .map(|election| Candidate::enter(&self.name, &election, plain, gate));
+            .map(|election| Candidate::enter(&self.name, &election, options.origin, plain, gate));
         let mut _telling = None;
         if let Some(candidate) = &candidate {
             environment = environment.hold_until(candidate.leading());
@@ -166,8 +175,8 @@ async fn connect(metrics: &Metrics) -> Result<Client, BoxError> {
 }
 
 /// Says which rights are missing, in the log and on the board, until none is.
-async fn ask_for_rights(client: Client, questions: access::Questions, board: Board) {
-    access::watch_over(client, questions, |missing| {
+async fn ask_for_rights(client: Client, questions: access::Questions, rng: fastrand::Rng, board: Board) {
+    access::watch_over(client, questions, rng, |missing| {
         for right in missing {
             tracing::warn!(%right, "a right is missing: grant it, `rbac` prints the roles");
         }

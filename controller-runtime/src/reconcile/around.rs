@@ -12,7 +12,7 @@ use super::{
     status::{self, ReadStatus, Said},
     wiring::Function,
 };
-use crate::{Action, clock};
+use crate::Action;
 
 /// So often a status is written while others write at the same time; then the backoff of the key takes over.
 const TRIES: usize = 5;
@@ -101,7 +101,12 @@ impl<R: Reconciler> Around<R> {
     ) -> Result<(), Failed> {
         let mut object = Arc::clone(run.object());
         let generation = object.meta().generation;
-        let now = clock::wall().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let now = run
+            .shared
+            .origin
+            .wall()
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string();
         for attempt in 0..TRIES {
             let stored = read(&object);
             let mut wanted = wanted.clone();

@@ -10,13 +10,14 @@ use super::{
     Failed, Reconciler, Related, Retry, Run, Wiring,
     around::Around,
     children::Family,
-    recorder::recorder,
+    recorder::Publisher,
     relation::Connect,
     requests::Requests,
     run::{Shared, Stores},
 };
 use crate::{
     Action, Config, Controller, Error,
+    clock::Origin,
     declare::{
         BackoffDeclaration, BoxError, ConfigDeclaration, Declaration, Environment, RelationKind, Watched,
     },
@@ -65,6 +66,10 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
             relation.connect(&mut assembly);
         }
         assembly
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        self.environment.origin
     }
 
     pub(super) fn primaries(&self) -> &Store<R::Object> {
@@ -195,7 +200,7 @@ pub(super) async fn run<R: Reconciler>(
     });
     let controller = own_trigger(controller, &informer, predicates, hooks, own_writes.clone())
         .named(&declaration.name)
-        .with_config(config(&declaration));
+        .with_config(config(&declaration, environment.origin));
     let controller = within(controller, &environment);
     let inlet = Inlet::new(&controller.shared);
     let (client, kind) = (environment.client.clone(), start.kind().clone());
@@ -205,9 +210,14 @@ pub(super) async fn run<R: Reconciler>(
         manager: declaration.name.clone(),
         stores,
         family: Arc::new(family),
-        recorder: recorder(client.clone(), &declaration.name),
+        publisher: Arc::new(Publisher::new(
+            client.clone(),
+            &declaration.name,
+            environment.origin,
+        )),
         own_writes: own_writes.clone(),
         client: client.clone(),
+        origin: environment.origin,
     });
     let requests = Requests::new(client, kind, declaration.name.clone());
     let (cleanup, conditions) = (declaration.finalizer.clone().zip(cleanup), declaration.conditions);
@@ -320,7 +330,7 @@ async fn tell<K: Object>(
     Ok(())
 }
 
-fn config(declaration: &Declaration) -> Config {
+fn config(declaration: &Declaration, origin: Origin) -> Config {
     let ConfigDeclaration {
         debounce,
         concurrency,
@@ -347,6 +357,9 @@ fn config(declaration: &Declaration) -> Config {
     }
     if let Some(resync) = resync {
         config = config.resync(resync);
+    }
+    if let Some(seed) = origin.seed(&declaration.name) {
+        config = config.seed(seed);
     }
     config
 }

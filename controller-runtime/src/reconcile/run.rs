@@ -7,14 +7,16 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use kube::{Client, Resource, api::ObjectMeta, runtime::events};
+use kube::{Client, Resource, api::ObjectMeta};
 
 use super::{
     Attempt, Reconciler, Status,
     children::{Confirms, Family},
+    recorder::Publisher,
     status::ReadStatus,
 };
 use crate::{
+    clock::Origin,
     echo::OwnWrites,
     object::{Object, ObjectRef},
     store::{Store, key_of},
@@ -40,8 +42,9 @@ pub(super) struct Shared<R: Reconciler> {
     pub(super) manager: String,
     pub(super) stores: Stores,
     pub(super) family: Arc<Family>,
-    pub(super) recorder: events::Recorder,
+    pub(super) publisher: Arc<Publisher>,
     pub(super) own_writes: OwnWrites<R::Object>,
+    pub(super) origin: Origin,
 }
 
 /// The record of one key's own writes.
@@ -101,8 +104,8 @@ impl<R: Reconciler> Run<R> {
         Arc::clone(&self.shared.family)
     }
 
-    pub(super) fn recorder(&self) -> events::Recorder {
-        self.shared.recorder.clone()
+    pub(super) fn publisher(&self) -> Arc<Publisher> {
+        Arc::clone(&self.shared.publisher)
     }
 
     /// Who hears of the answers to this run's writes.

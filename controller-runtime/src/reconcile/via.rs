@@ -133,7 +133,11 @@ impl<T: Object, K: Object> Via<T, K> for Mapper<T, K> {
 
     fn follow<R: Reconciler<Object = K>>(&self, assembly: &mut Assembly<'_, R>) {
         let Map::Fallible(owed) = &self.0 else { return };
-        let (owed, primaries, mut rng) = (Arc::clone(owed), assembly.primaries().clone(), clock::rng(None));
+        let (owed, primaries, mut rng) = (
+            Arc::clone(owed),
+            assembly.primaries().clone(),
+            assembly.origin().rng("a mapper's second try"),
+        );
         let later = futures::stream::unfold((), move |()| {
             let (owed, primaries, mut rng) = (Arc::clone(&owed), primaries.clone(), rng.fork());
             async move { Some((owed.later(&primaries, &mut rng).await, ())) }
