@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::access::User;
 use crate::codec::accept::Accept;
 use crate::registry::Resource;
+use crate::rights::Right;
 use crate::server::query::Query;
 use crate::server::route::Target;
 use crate::state::State;
@@ -106,6 +107,8 @@ pub(crate) struct Session<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) call: &'a Call,
     pub(crate) warnings: Vec<String>,
+    /// What the authorizer was asked beside the verb of the call, whatever it said.
+    pub(crate) also: Vec<Right>,
     /// By how many revisions a read lags behind; a fault.
     pub(crate) lag: Option<u64>,
 }
@@ -116,6 +119,7 @@ impl<'a> Session<'a> {
             state,
             call,
             warnings: Vec::new(),
+            also: Vec::new(),
             lag: None,
         }
     }

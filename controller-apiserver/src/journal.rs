@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::call::Verb;
+use crate::rights::Right;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,6 +49,10 @@ pub struct Entry {
     pub revision: u64,
     /// The fault that was injected, or empty.
     pub fault: String,
+    /// What the authorizer was asked beside the verb: `create` for a patch to a name that is not there, the rights that owner
+    /// references want.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Right>,
 }
 
 impl Entry {
@@ -144,6 +149,12 @@ impl Journal {
     #[must_use]
     pub fn name(&self, name: &str) -> Self {
         self.filter(|entry| entry.name == name)
+    }
+
+    /// Only requests of this user.
+    #[must_use]
+    pub fn user(&self, name: &str) -> Self {
+        self.filter(|entry| entry.user == name)
     }
 
     /// Only writes that succeeded.

@@ -41,7 +41,9 @@ pub use controllers::workloads::PodFate;
 pub use fault::{Fault, FaultId, Faults, When};
 pub use journal::{Entry, Journal};
 pub use rights::Right;
-pub use server::{Body, Disconnected, ProbeGuard, Server, ServerBuilder, Service, SettleError, Workloads};
+pub use server::{
+    Body, Disconnected, InstallError, ProbeGuard, Server, ServerBuilder, Service, SettleError, Workloads,
+};
 
 /// The examples of README compile.
 #[cfg(doctest)]

@@ -5,10 +5,13 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use serde::Serialize;
+
+use crate::access::{Attributes, Target};
 use crate::journal::{Entry, Journal};
 
 /// One right: a verb on a resource, in one namespace or for the whole cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Right {
     /// The API group; empty for the core group.
@@ -19,6 +22,29 @@ pub struct Right {
     pub verb: String,
     /// The namespace; empty for cluster-scoped objects and for all namespaces.
     pub namespace: String,
+}
+
+impl Right {
+    /// The right that the authorizer is asked for; none for a path that is no resource.
+    pub(crate) fn of(attributes: &Attributes) -> Option<Self> {
+        let Target::Resource(target) = &attributes.target else {
+            return None;
+        };
+        Some(Self {
+            group: target.group.clone(),
+            resource: path(&target.resource, &target.subresource),
+            verb: attributes.verb.clone(),
+            namespace: target.namespace.clone(),
+        })
+    }
+}
+
+/// `pods/status`, as RBAC writes it.
+fn path(resource: &str, subresource: &str) -> String {
+    match subresource {
+        "" => resource.to_owned(),
+        subresource => format!("{resource}/{subresource}"),
+    }
 }
 
 impl fmt::Display for Right {
@@ -37,8 +63,9 @@ impl fmt::Display for Right {
 impl Journal {
     /// The rights that these requests used, each once.
     ///
-    /// A patch that made its object used two: the server asks for `create` as well. What every authenticated user may do (discovery,
-    /// reviews of one's own rights) is left out.
+    /// What the server asked for beside the verb is here too: `create` for a patch that made its object, and what the admission
+    /// `OwnerReferencesPermissionEnforcement` wants, where it is on. What every authenticated user may do (discovery, reviews of
+    /// one's own rights) is left out. A right that was refused counts as well: it was needed.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -63,19 +90,11 @@ fn rights(entry: &Entry) -> Vec<Right> {
     if entry.resource.is_empty() || of_everyone {
         return Vec::new();
     }
-    let resource = match entry.subresource.as_str() {
-        "" => entry.resource.clone(),
-        subresource => format!("{}/{subresource}", entry.resource),
-    };
-    let right = |verb: &str| Right {
+    let own = Right {
         group: entry.group.clone(),
-        resource: resource.clone(),
-        verb: verb.to_owned(),
+        resource: path(&entry.resource, &entry.subresource),
+        verb: entry.verb.to_owned(),
         namespace: entry.namespace.clone(),
     };
-    let mut used = vec![right(entry.verb)];
-    if entry.verb == "patch" && entry.code == 201 {
-        used.push(right("create"));
-    }
-    used
+    std::iter::once(own).chain(entry.also.iter().cloned()).collect()
 }

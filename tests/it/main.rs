@@ -15,6 +15,7 @@ mod last_event;
 mod leader;
 mod load;
 mod quiescence;
+mod rbac;
 mod readiness;
 mod requeue;
 mod world;

@@ -5,7 +5,7 @@
 //! `finalizers` subresource of the owner. Operators whose roles lack the latter work everywhere but
 //! there (kubernetes-sigs/kubebuilder#1654).
 
-use super::{Attributes, Policy, ResourceTarget, User};
+use super::{Attributes, ResourceTarget, User};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,14 +44,14 @@ struct OwnerReference {
 }
 
 impl OwnedWrite<'_> {
-    /// `Ok`, or why the write is forbidden (403 of the written object). `mapping` finds the
-    /// resource of an apiVersion and kind.
+    /// `Ok`, or why the write is forbidden (403 of the written object). `allowed` asks the authorizer,
+    /// `mapping` finds the resource of an apiVersion and kind.
     ///
     /// # Errors
     /// The sentence of the real admission plugin.
     pub fn check(
         &self,
-        policy: &Policy,
+        mut allowed: impl FnMut(&Attributes) -> bool,
         mapping: impl Fn(&str, &str) -> Option<Mapping>,
     ) -> Result<(), String> {
         if self.user.is_master() {
@@ -62,7 +62,7 @@ impl OwnedWrite<'_> {
             return Ok(());
         }
         let delete = Attributes::resource("delete", self.target.clone());
-        if !policy.authorize(self.user, &delete).is_allowed() {
+        if !allowed(&delete) {
             return Err("cannot set an ownerRef on a resource you can't delete: , <nil>".to_owned());
         }
         let blocking = |reference: &&OwnerReference| reference.block_owner_deletion == Some(true);
@@ -79,10 +79,7 @@ impl OwnedWrite<'_> {
                     reference.api_version, reference.kind, reference.kind, reference.api_version,
                 ));
             };
-            if !policy
-                .authorize(self.user, &self.finalizers(owner, &reference.name))
-                .is_allowed()
-            {
+            if !allowed(&self.finalizers(owner, &reference.name)) {
                 return Err(
                     "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't \
                             set finalizers on: , <nil>"

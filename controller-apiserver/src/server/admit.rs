@@ -81,6 +81,7 @@ impl Server {
             reason: error.reason.clone(),
             revision,
             fault: String::new(),
+            also: Vec::new(),
         });
     }
 }

@@ -18,6 +18,7 @@ use crate::discovery;
 use crate::fault::{Fault, StreamFault};
 use crate::journal::Entry;
 use crate::openapi;
+use crate::rights::Right;
 use crate::status::ApiError;
 use crate::watch::{REVISION_PATIENCE, WatchStream};
 
@@ -191,6 +192,7 @@ impl Server {
             None => session.run(),
         };
         warnings.append(&mut session.warnings);
+        let also = std::mem::take(&mut session.also);
         let outcome = match outcome {
             Ok(Answer::NotYet { revision }) if !last => return Attempt::NotYet(revision),
             Ok(Answer::NotYet { revision }) => {
@@ -217,10 +219,9 @@ impl Server {
             answer => answer::objects(call, answer, faults, &warnings, state.clock.now()),
         });
         let work = !state.work.is_empty();
-        let revision = state.store.revision();
         match &response {
-            Ok(response) => self.note_at(call, response.status().as_u16(), "", word, &state, revision),
-            Err(error) => self.note_at(call, error.code, &error.reason, word, &state, revision),
+            Ok(response) => self.note_at(call, response.status().as_u16(), "", word, &state, also),
+            Err(error) => self.note_at(call, error.code, &error.reason, word, &state, also),
         }
         drop(state);
         if work {
@@ -231,8 +232,7 @@ impl Server {
 
     fn note(&self, call: &Call, code: u16, reason: &str, fault: &str) {
         let state = self.inner.state();
-        let revision = state.store.revision();
-        self.note_at(call, code, reason, fault, &state, revision);
+        self.note_at(call, code, reason, fault, &state, Vec::new());
     }
 
     fn note_at(
@@ -242,7 +242,7 @@ impl Server {
         reason: &str,
         fault: &str,
         state: &crate::state::State,
-        revision: u64,
+        also: Vec<Right>,
     ) {
         let target = &call.target;
         self.inner.log().push(Entry {
@@ -260,8 +260,9 @@ impl Server {
             query: call.query.to_string(),
             code,
             reason: reason.to_owned(),
-            revision,
+            revision: state.store.revision(),
             fault: fault.to_owned(),
+            also,
         });
     }
 }

@@ -8,6 +8,7 @@ mod client;
 mod dispatch;
 mod flight;
 mod incoming;
+mod install;
 mod metrics;
 pub(crate) mod query;
 pub(crate) mod route;
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 pub use body::Body;
 pub use builder::ServerBuilder;
 pub use client::{Disconnected, Service};
+pub use install::InstallError;
 pub use settle::{ProbeGuard, SettleError};
 pub use workloads::Workloads;
 

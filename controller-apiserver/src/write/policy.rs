@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::access::{Attributes, Escalation, Mapping, OwnedWrite, PolicyWrite, RBAC_GROUP, ResourceTarget};
 use crate::call::{Session, Verb};
 use crate::object::meta_str;
+use crate::rights::Right;
 use crate::status::ApiError;
 
 impl Session<'_> {
@@ -26,11 +27,12 @@ impl Session<'_> {
     }
 
     /// PUT and apply to a name that is not there make an object, and need the right to.
-    pub(super) fn admit_creation(&self) -> Result<(), ApiError> {
+    pub(super) fn admit_creation(&mut self) -> Result<(), ApiError> {
         if self.call.verb == Verb::Create {
             return Ok(());
         }
         let attributes = Attributes::resource("create", self.access_target());
+        self.also.extend(Right::of(&attributes));
         Ok(self.state.guard.policy.check(&self.call.user, &attributes)?)
     }
 
@@ -57,7 +59,7 @@ impl Session<'_> {
     }
 
     /// `OwnerReferencesPermissionEnforcement`, where it is on.
-    pub(super) fn admit_owners(&self, old: Option<&Value>, new: &Value) -> Result<(), ApiError> {
+    pub(super) fn admit_owners(&mut self, old: Option<&Value>, new: &Value) -> Result<(), ApiError> {
         if !self.state.guard.owner_references || !self.call.target.subresource.is_empty() {
             return Ok(());
         }
@@ -72,9 +74,14 @@ impl Session<'_> {
             old,
             new,
         };
-        let checked = write.check(&self.state.guard.policy, |version, kind| {
-            self.mapping(version, kind)
-        });
+        let mut also = Vec::new();
+        let allowed = |attributes: &Attributes| {
+            also.extend(Right::of(attributes));
+            let policy = &self.state.guard.policy;
+            policy.authorize(&self.call.user, attributes).is_allowed()
+        };
+        let checked = write.check(allowed, |version, kind| self.mapping(version, kind));
+        self.also.append(&mut also);
         checked.map_err(|why| ApiError::forbidden(&self.resource().named(), name, &why))
     }
 

@@ -6,79 +6,59 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::rbac::Roles;
 
-/// A right, granted or used: a verb on a resource, in a namespace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Right {
-    /// The API group; empty for the core group.
-    pub group: String,
-    /// The resource with its subresource, as RBAC writes it: `pods/status`.
-    pub resource: String,
-    /// The verb.
-    pub verb: String,
-    /// The namespace; empty for cluster-scoped objects and for the whole cluster.
-    pub namespace: String,
-}
-
-/// What a comparison of roles with used rights found.
+/// What a comparison of roles with the rights that a scenario used found.
+///
+/// A right is written `verb resource.group in namespace`: `patch documents/status.example.com in default`; without a group in the
+/// core group, without a namespace for the whole cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Audit {
-    missing: Vec<String>,
+    scenario: String,
+    missing: BTreeSet<String>,
     unused: BTreeSet<String>,
 }
 
-impl fmt::Display for Right {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.verb, self.resource)?;
-        if !self.group.is_empty() {
-            write!(f, ".{}", self.group)?;
-        }
-        if !self.namespace.is_empty() {
-            write!(f, " in {}", self.namespace)?;
-        }
-        Ok(())
-    }
-}
-
 impl Roles {
-    /// Compares what these roles grant with what was used.
+    /// Compares what these roles grant with what a scenario used, each right as [`Audit`] writes it.
+    ///
+    /// With `controller-apiserver` the rights are `server.journal().user("…").rights()`. Let the scenario create, update, prune, clean up,
+    /// write status, publish events and renew the lease: what it leaves out is told as unused.
     ///
     /// ```
-    /// use controller_runtime::declare::{Declaration, Namespaces, Right, Watched, rbac::roles};
+    /// use controller_runtime::declare::{Declaration, Namespaces, Watched, rbac::roles};
     /// use k8s_openapi::api::core::v1::ConfigMap;
     ///
     /// let declaration = Declaration::new("janitor", Watched::new::<ConfigMap>(&()));
     /// let roles = roles("janitor", "operators", &Namespaces::All, [&declaration]);
-    /// let list = Right { group: String::new(), resource: "configmaps".into(), verb: "list".into(), namespace: String::new() };
-    /// let audit = roles.audit([list]).unused_ok("watch configmaps", "the example only lists");
-    /// assert!(audit.lease_unused_ok().is_exact());
+    /// let audit = roles.audit("a list", ["list configmaps"]).unused_ok("watch configmaps", "the example only lists");
+    /// audit.lease_unused_ok().assert_rbac_exact();
     /// ```
-    pub fn audit(&self, used: impl IntoIterator<Item = Right>) -> Audit {
+    pub fn audit(&self, scenario: &str, used: impl IntoIterator<Item = impl ToString>) -> Audit {
         let grants = self.grants();
-        let mut idle: BTreeSet<_> = grants.iter().collect();
-        let mut missing = BTreeSet::new();
+        let mut audit = Audit {
+            scenario: scenario.to_owned(),
+            missing: BTreeSet::new(),
+            unused: grants.clone(),
+        };
         for used in used {
-            let allows = |grant: &&Right| {
-                (grant.namespace.is_empty() || grant.namespace == used.namespace)
-                    && (&grant.group, &grant.resource, &grant.verb)
-                        == (&used.group, &used.resource, &used.verb)
-            };
-            match grants.iter().find(allows) {
-                Some(grant) => {
-                    idle.remove(grant);
-                }
-                None => {
-                    missing.insert(used.to_string());
-                }
+            let used = used.to_string();
+            // A right in the whole cluster is one in each namespace.
+            let in_cluster = used.split_once(" in ").map_or(&*used, |(right, _)| right);
+            let granted: Vec<_> = [&*used, in_cluster]
+                .into_iter()
+                .filter(|right| grants.contains(*right))
+                .collect();
+            for right in &granted {
+                audit.unused.remove(*right);
+            }
+            if granted.is_empty() {
+                audit.missing.insert(used);
             }
         }
-        Audit {
-            missing: missing.into_iter().collect(),
-            unused: idle.into_iter().map(ToString::to_string).collect(),
-        }
+        audit
     }
 
-    fn grants(&self) -> BTreeSet<Right> {
+    fn grants(&self) -> BTreeSet<String> {
         let cluster = self
             .cluster
             .iter()
@@ -92,21 +72,21 @@ impl Roles {
     }
 }
 
-fn expand(rules: Option<&[PolicyRule]>, namespace: &str) -> Vec<Right> {
-    let mut grants = Vec::new();
+/// The rights of rules, each by itself.
+fn expand(rules: Option<&[PolicyRule]>, namespace: &str) -> Vec<String> {
+    let mut rights = Vec::new();
     for rule in rules.unwrap_or_default() {
         for group in rule.api_groups.iter().flatten() {
             for resource in rule.resources.iter().flatten() {
-                grants.extend(rule.verbs.iter().map(|verb| Right {
-                    group: group.clone(),
-                    resource: resource.clone(),
-                    verb: verb.clone(),
-                    namespace: namespace.to_owned(),
+                rights.extend(rule.verbs.iter().map(|verb| {
+                    let dot = if group.is_empty() { "" } else { "." };
+                    let place = if namespace.is_empty() { "" } else { " in " };
+                    format!("{verb} {resource}{dot}{group}{place}{namespace}")
                 }));
             }
         }
     }
-    grants
+    rights
 }
 
 impl Audit {
@@ -115,9 +95,9 @@ impl Audit {
         self.missing.is_empty() && self.unused.is_empty()
     }
 
-    /// What was used and is not granted, as `verb resource.group in namespace`.
-    pub fn missing(&self) -> &[String] {
-        &self.missing
+    /// What was used and is not granted.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(String::as_str)
     }
 
     /// What is granted and was not used.
@@ -152,15 +132,18 @@ impl Audit {
     ///
     /// When the roles are not exact.
     #[track_caller]
-    pub fn assert_exact(&self) {
-        assert!(self.is_exact(), "the roles are not exact\n{self}");
+    pub fn assert_rbac_exact(&self) {
+        assert!(
+            self.is_exact(),
+            "the roles are not exact for the scenario {:?}\n{self}",
+            self.scenario
+        );
     }
 }
 
 impl fmt::Display for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.missing
-            .iter()
+        self.missing()
             .try_for_each(|right| writeln!(f, "missing: {right}"))?;
         self.unused().try_for_each(|right| writeln!(f, "unused: {right}"))
     }
@@ -170,17 +153,7 @@ impl fmt::Display for Audit {
 mod tests {
     use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 
-    use super::*;
     use crate::declare::{Declaration, Namespaces, RelationDeclaration, RelationKind, Watched, rbac::roles};
-
-    fn used(verb: &str, resource: &str, namespace: &str) -> Right {
-        Right {
-            group: String::new(),
-            resource: resource.to_owned(),
-            verb: verb.to_owned(),
-            namespace: namespace.to_owned(),
-        }
-    }
 
     fn declaration() -> Declaration {
         let mut declaration = Declaration::new("janitor", Watched::new::<ConfigMap>(&()));
@@ -192,13 +165,9 @@ mod tests {
     #[test]
     fn missing_and_unused_are_both_found() {
         let roles = roles("janitor", "operators", &Namespaces::All, [&declaration()]);
-        let audit = roles
-            .audit([
-                used("list", "configmaps", ""),
-                used("list", "namespaces", ""),
-                used("delete", "configmaps", "a"),
-            ])
-            .lease_unused_ok();
+        let used = ["list configmaps", "list namespaces", "delete configmaps in a"];
+        let audit = roles.audit("lists", used).lease_unused_ok();
+        assert!(!audit.is_exact());
         assert_eq!(
             audit.to_string(),
             "missing: delete configmaps in a\nunused: watch configmaps\nunused: watch namespaces\n"
@@ -206,11 +175,20 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "not exact for the scenario \"lists\"\nunused: watch configmaps\n")]
+    fn the_scenario_is_named_and_what_it_left_out_is_told() {
+        let roles = roles("janitor", "operators", &Namespaces::All, [&declaration()]);
+        let used = ["list configmaps", "list namespaces", "watch namespaces"];
+        roles.audit("lists", used).lease_unused_ok().assert_rbac_exact();
+    }
+
+    #[test]
     fn a_right_in_one_namespace_is_none_in_another() {
         let only = Namespaces::Only(vec!["a".to_owned()]);
         let roles = roles("janitor", "operators", &only, [&declaration()]);
-        let audit = roles.audit([used("list", "configmaps", "b"), used("list", "configmaps", "")]);
-        assert_eq!(audit.missing(), ["list configmaps", "list configmaps in b"]);
+        let audit = roles.audit("elsewhere", ["list configmaps in b", "list configmaps"]);
+        let missing: Vec<_> = audit.missing().collect();
+        assert_eq!(missing, ["list configmaps", "list configmaps in b"]);
         assert!(audit.unused().any(|right| right == "list configmaps in a"));
     }
 
@@ -219,7 +197,7 @@ mod tests {
     fn an_exception_that_is_not_needed_is_told() {
         let roles = roles("janitor", "operators", &Namespaces::All, [&declaration()]);
         let _ = roles
-            .audit([used("list", "configmaps", "")])
+            .audit("lists", ["list configmaps"])
             .unused_ok("list configmaps", "never listed");
     }
 }

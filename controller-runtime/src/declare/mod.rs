@@ -16,7 +16,7 @@ mod watched;
 
 use serde::Serialize;
 
-pub use audit::{Audit, Right};
+pub use audit::Audit;
 pub use environment::{BoxError, Environment, Namespaces, Runnable};
 pub use graph::graph;
 pub use needs::Need;

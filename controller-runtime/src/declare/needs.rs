@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use super::{Declaration, RelationKind, Scope, Watched};
 
+/// An Event lives in the namespace of its object; those of objects without one live here.
+const EVENTS_OF_CLUSTER_SCOPED: &str = "default";
+
 /// One right, and what it is needed for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -23,6 +26,8 @@ pub struct Need {
     pub verb: String,
     /// Whether the objects live in namespaces, if that is known.
     pub scope: Scope,
+    /// The one namespace in which it is needed, whatever is watched; `None` for wherever objects are watched.
+    pub namespace: Option<String>,
 }
 
 impl Need {
@@ -32,6 +37,12 @@ impl Need {
             Some(subresource) => format!("{}/{subresource}", self.resource),
             None => self.resource.clone(),
         }
+    }
+
+    /// Whoever has this right, in the same place, has the other one.
+    pub(super) fn grants(&self, other: &Self) -> bool {
+        let right = |need: &Self| (need.group.clone(), need.path(), need.verb.clone());
+        right(self) == right(other)
     }
 }
 
@@ -88,6 +99,10 @@ impl Declaration {
                     subresource: None,
                     verb: verb.to_owned(),
                     scope: Scope::Namespaced,
+                    namespace: match primary.scope {
+                        Scope::Namespaced => None,
+                        Scope::Cluster => Some(EVENTS_OF_CLUSTER_SCOPED.to_owned()),
+                    },
                 });
             }
         }
@@ -107,6 +122,7 @@ impl Needs {
             subresource: subresource.map(str::to_owned),
             verb: (*verb).to_owned(),
             scope: of.scope,
+            namespace: None,
         }));
     }
 
@@ -130,6 +146,7 @@ impl Needs {
                 subresource: subresource.map(str::to_owned),
                 verb: verb.clone(),
                 scope,
+                namespace: None,
             }));
         }
     }

@@ -18,7 +18,7 @@ use super::{Declaration, Namespaces, Need, Scope};
 pub struct Roles {
     /// For the whole cluster: at most one.
     pub cluster: Option<ClusterRole>,
-    /// One for each watched namespace, when they are named.
+    /// One for each watched namespace, when they are named; and for a namespace that is needed whatever is watched.
     pub watched: Vec<Role>,
     /// In the operator's own namespace: its lease.
     pub lease: Role,
@@ -34,30 +34,36 @@ pub fn roles<'a>(
     declarations: impl IntoIterator<Item = &'a Declaration>,
 ) -> Roles {
     let needs: Vec<_> = declarations.into_iter().flat_map(Declaration::needs).collect();
-    let of_scope = |scope| rules(needs.iter().filter(|need| need.scope == scope));
-    let (cluster, watched) = match namespaces {
-        Namespaces::All => (rules(&needs), Vec::new()),
-        Namespaces::Only(namespaces) => {
-            let namespaced = of_scope(Scope::Namespaced);
-            let role = |namespace: &String| Role {
-                metadata: metadata(name, Some(namespace)),
-                rules: Some(namespaced.clone()),
-            };
-            let roles = if namespaced.is_empty() {
-                Vec::new()
-            } else {
-                namespaces.iter().map(role).collect()
-            };
-            (of_scope(Scope::Cluster), roles)
+    let mut cluster: Vec<&Need> = Vec::new();
+    let mut placed: BTreeMap<&str, Vec<&Need>> = BTreeMap::new();
+    for need in &needs {
+        match (&need.namespace, need.scope, namespaces) {
+            (Some(namespace), _, _) => placed.entry(namespace).or_default().push(need),
+            (None, Scope::Namespaced, Namespaces::Only(watched)) => {
+                for namespace in watched {
+                    placed.entry(namespace).or_default().push(need);
+                }
+            }
+            (None, _, _) => cluster.push(need),
         }
+    }
+    // What is granted in the whole cluster is granted in each namespace.
+    for needs in placed.values_mut() {
+        needs.retain(|need| !cluster.iter().any(|wide| wide.grants(need)));
+    }
+    let role = |(namespace, needs): (&str, Vec<&Need>)| {
+        (!needs.is_empty()).then(|| Role {
+            metadata: metadata(name, Some(namespace)),
+            rules: Some(rules(needs)),
+        })
     };
     Roles {
         cluster: (!cluster.is_empty()).then(|| ClusterRole {
             metadata: metadata(name, None),
-            rules: Some(cluster),
+            rules: Some(rules(cluster)),
             ..ClusterRole::default()
         }),
-        watched,
+        watched: placed.into_iter().filter_map(role).collect(),
         lease: Role {
             metadata: metadata(&lease_role(name), Some(home)),
             rules: Some(lease_rules(name)),
@@ -192,6 +198,27 @@ mod tests {
                 "/secrets/status: patch",
                 "events.k8s.io/events: create,patch",
             ]
+        );
+    }
+
+    /// Events of cluster-scoped objects live in the namespace `default`, and need no right elsewhere.
+    #[test]
+    fn a_cluster_scoped_primary_publishes_in_one_namespace_only() {
+        let mut nodes = Declaration::new("nodes", Watched::new::<Namespace>(&()));
+        nodes.uses.events = true;
+        let only = Namespaces::Only(vec!["a".to_owned()]);
+        for namespaces in [&Namespaces::All, &only] {
+            let roles = roles("operator", "system", namespaces, [&nodes]);
+            let cluster = roles.cluster.expect("namespaces are watched");
+            assert_eq!(shown(cluster.rules.as_ref()), ["/namespaces: list,watch"]);
+            let [role] = roles.watched.try_into().expect("one role");
+            assert_eq!(role.metadata.namespace.as_deref(), Some("default"));
+            assert_eq!(shown(role.rules.as_ref()), ["events.k8s.io/events: create,patch"]);
+        }
+        let wide = roles("operator", "system", &Namespaces::All, [&nodes, &full()]);
+        assert!(
+            wide.watched.is_empty(),
+            "it is granted in the whole cluster already"
         );
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn questions<'a>(
     let mut questions = BTreeMap::new();
     for need in declarations.into_iter().flat_map(Declaration::needs) {
         let places = match namespaces {
+            _ if need.namespace.is_some() => vec![need.namespace.clone()],
             Namespaces::Only(names) if need.scope == Scope::Namespaced => {
                 names.iter().cloned().map(Some).collect()
             }

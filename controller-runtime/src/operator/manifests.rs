@@ -45,18 +45,23 @@ struct Granted<'a> {
 }
 
 impl Operator {
+    /// The roles that it needs, and no more.
+    pub fn roles(&self, options: &ManifestOptions) -> Roles {
+        rbac::roles(
+            &self.name,
+            &options.namespace,
+            &options.namespaces,
+            self.declarations(),
+        )
+    }
+
     /// The roles that it needs and the bindings to its service account `home`/`name`.
     pub fn rbac(&self, options: &ManifestOptions) -> Vec<Value> {
         let Roles {
             cluster,
             watched,
             lease,
-        } = rbac::roles(
-            &self.name,
-            &options.namespace,
-            &options.namespaces,
-            self.declarations(),
-        );
+        } = self.roles(options);
         let granted = Granted {
             name: &self.name,
             home: &options.namespace,

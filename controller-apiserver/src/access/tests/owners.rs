@@ -30,7 +30,10 @@ fn write(rules: &[Value], old: Option<&Value>, new: &Value) -> Result<(), String
         old,
         new,
     }
-    .check(&dev_with(rules), mapping)
+    .check(
+        |asked| dev_with(rules).authorize(&dev(), asked).is_allowed(),
+        mapping,
+    )
 }
 
 /// kubernetes-sigs/kubebuilder#1654: a role without the owner's finalizers subresource.

@@ -309,7 +309,11 @@ impl Children {
 impl Owner {
     fn of<K: Resource>(object: &K, kind: &K::DynamicType) -> Self {
         Self {
-            reference: object.controller_owner_ref(kind),
+            // As Go's SetControllerReference: a foreground deletion of the owner waits for its children.
+            reference: object.controller_owner_ref(kind).map(|reference| OwnerReference {
+                block_owner_deletion: Some(true),
+                ..reference
+            }),
             namespace: object.meta().namespace.clone(),
         }
     }
