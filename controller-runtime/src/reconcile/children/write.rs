@@ -2,12 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use k8s_openapi::ByteString;
 use kube::{
     Client,
     api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, Preconditions},
     core::{ObjectList, PartialObjectMeta, Request, Status},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Child, Refusal};
 
@@ -39,6 +40,9 @@ impl Desired {
         if let Some(object) = value.as_object_mut() {
             // Whatever the type carries: a child is desired by its spec.
             object.remove("status");
+            if (T::group(&dyntype).as_ref(), kind.as_str()) == ("", "Secret") {
+                encode_texts(object);
+            }
         }
         let mut hasher = DefaultHasher::new();
         value.to_string().hash(&mut hasher);
@@ -53,6 +57,28 @@ impl Desired {
 
     pub(super) fn key(&self) -> (String, String) {
         (self.namespace.clone().unwrap_or_default(), self.name.clone())
+    }
+}
+
+/// A Secret's `stringData` as the `data` that a server makes of it.
+///
+/// The server never gives `stringData` back, so that nothing live could be held against it, and every run would write.
+fn encode_texts(secret: &mut Map<String, Value>) {
+    let Some(Value::Object(texts)) = secret.remove("stringData") else {
+        return;
+    };
+    let encoded = texts.into_iter().filter_map(|(key, text)| {
+        let bytes = ByteString(text.as_str()?.as_bytes().to_vec());
+        Some((key, serde_json::to_value(bytes).ok()?))
+    });
+    // As the server does: a text goes before data of its key.
+    let mut data = match secret.remove("data") {
+        Some(Value::Object(data)) => data,
+        _ => Map::new(),
+    };
+    data.extend(encoded);
+    if !data.is_empty() {
+        secret.insert("data".to_owned(), Value::Object(data));
     }
 }
 

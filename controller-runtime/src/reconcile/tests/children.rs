@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use k8s_openapi::{
+    ByteString,
+    api::core::v1::{ConfigMap, Secret, ServiceAccount},
+};
 use kube::{
     ResourceExt,
     api::{DeleteParams, ListParams, Patch, PatchParams},
@@ -186,4 +189,43 @@ async fn children_of_plain_functions_can_be_tested_without_a_controller() {
             .len(),
         0
     );
+}
+
+/// Two keys as texts, one of which is also there as data.
+#[controller(name = "texts", owns(Secret))]
+async fn texts(
+    account: Arc<ServiceAccount>,
+    notes: Arc<Notes>,
+    children: Children,
+) -> Result<Action, kube::Error> {
+    let mut secret = secret(&account.name_any());
+    let text = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+    secret.string_data = Some([text("user", "gr\u{fc}n"), text("both", "text")].into());
+    secret.data = Some([("both".to_owned(), ByteString(b"data".to_vec()))].into());
+    children.apply([secret]).await?;
+    notes.note(account.name_any());
+    Ok(Action::await_change())
+}
+
+/// A server takes `stringData` and never gives it back: it must not look as if it were missing.
+#[tokio::test(start_paused = true)]
+async fn texts_of_a_secret_are_written_once() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    world.create(&service_account("web")).await;
+    let running = world.start(texts::controller(notes.clone())).await;
+    let data = world.api::<Secret>().get("web").await.unwrap().data.unwrap();
+    assert_eq!(data["user"].0, "gr\u{fc}n".as_bytes());
+    assert_eq!(data["both"].0, b"text", "a text goes before data");
+    assert_eq!(world.writes_of("texts"), 1);
+    world.label::<ServiceAccount>("web", "some", "change").await;
+    running.stop().await;
+    let running = world.start(texts::controller(notes.clone())).await;
+    assert_eq!(
+        notes.take().len(),
+        3,
+        "it ran at the start, at a change, and at the restart"
+    );
+    assert_eq!(world.writes_of("texts"), 1);
+    running.stop().await;
 }
