@@ -41,6 +41,7 @@ impl<'a> Model<'a> {
         check_relations(&args.relations, errors);
         let signature = signature?;
         check_scope(args, signature.object, errors);
+        check_parameters(&args.relations, signature.generics, errors);
         let function = &signature.head.signature.ident;
         let type_name = args.alias.as_ref().unwrap_or(function);
         if let Some(error) = &args.error
@@ -104,6 +105,29 @@ fn check_relations(relations: &[Relation], errors: &mut Errors) {
             errors.push(errors::related_twice(&relation.target, relation.kind.name()));
         } else if before.any(|other| other.selection() != relation.selection()) {
             errors.push(errors::ambiguous_store(&relation.target));
+        }
+    }
+}
+
+/// A kind that is a type parameter stands for every kind, so it has a store only if no other relation could have the same.
+fn check_parameters(relations: &[Relation], generics: &Generics, errors: &mut Errors) {
+    let parameters: Vec<_> = generics
+        .type_params()
+        .map(|parameter| text(&parameter.ident))
+        .collect();
+    let is_parameter = |relation: &Relation| parameters.contains(&text(&relation.target));
+    for (index, relation) in relations.iter().enumerate() {
+        if !is_parameter(relation) {
+            continue;
+        }
+        let other = relations.iter().enumerate().find(|(place, other)| {
+            let apart = text(&other.target) == text(&relation.target)
+                || (relation.metadata_only && !other.metadata_only && !is_parameter(other));
+            // Of two parameters the later one is told.
+            !apart && (*place < index || !is_parameter(other))
+        });
+        if let Some((_, other)) = other {
+            errors.push(errors::parameter_beside(&relation.target, &other.target));
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Relation {
     pub(crate) target: Type,
     pub(crate) selector: Selector,
     pub(crate) metadata_only: bool,
+    /// Only what a primary names is held whole.
+    pub(crate) referenced_only: bool,
     pub(crate) predicates: Vec<Predicate>,
 }
 
@@ -48,10 +50,12 @@ impl RelationKind {
 const LABELS: Key = Key::new("labels", Form::Value, "labels = \"app=web\"");
 const FIELDS: Key = Key::new("fields", Form::Value, "fields = \"metadata.name=web\"");
 const METADATA_ONLY: Key = Key::new("metadata_only", Form::Flag, "metadata_only");
+const REFERENCED_ONLY: Key = Key::new("referenced_only", Form::Flag, "referenced_only");
 const PREDICATES: Key = Key::new("predicates", Form::List, "predicates(generation)");
 
 const SELECTOR_KEYS: &[Key] = &[LABELS, FIELDS];
 const RELATION_KEYS: &[Key] = &[LABELS, FIELDS, METADATA_ONLY, PREDICATES];
+const REFERENCES_KEYS: &[Key] = &[LABELS, FIELDS, METADATA_ONLY, REFERENCED_ONLY, PREDICATES];
 const WATCHES_KEYS: &[Key] = &[
     Key::new("map", Form::List, "map(|secret| …)"),
     Key::new("try_map", Form::List, "try_map(|secret| …)"),
@@ -105,13 +109,23 @@ impl Relation {
             input.parse::<Token![,]>()?;
         }
         let mut options = Options::default();
-        options.parse(input, RELATION_KEYS, errors);
+        options.parse(input, REFERENCES_KEYS, errors);
         Ok(options.relation(RelationKind::References(function), entry.span, target))
     }
 }
 
 impl Relation {
-    /// The type that is watched.
+    /// The type whose changes are told: its metadata, if the watch brings no more.
+    pub(crate) fn told_type(&self, p: &TokenStream) -> TokenStream {
+        let target = &self.target;
+        if self.metadata_only || self.referenced_only {
+            quote!(#p::PartialObjectMeta<#target>)
+        } else {
+            quote!(#target)
+        }
+    }
+
+    /// The type that is in the store.
     pub(crate) fn kind_type(&self, p: &TokenStream) -> TokenStream {
         let target = &self.target;
         if self.metadata_only {
@@ -128,6 +142,7 @@ impl Relation {
             text(&self.selector.labels),
             text(&self.selector.fields),
             self.metadata_only,
+            self.referenced_only,
         )
     }
 }
@@ -158,6 +173,7 @@ fn target(input: ParseStream<'_>, entry: &Entry) -> syn::Result<Type> {
 struct Options {
     selector: Selector,
     metadata_only: bool,
+    referenced_only: bool,
     predicates: Vec<Predicate>,
     mapper: Option<Mapper>,
 }
@@ -176,7 +192,16 @@ impl Options {
                         fallible,
                     });
                 }
+                "metadata_only" | "referenced_only" if self.metadata_only || self.referenced_only => {
+                    let other = if self.metadata_only {
+                        "metadata_only"
+                    } else {
+                        "referenced_only"
+                    };
+                    return Err(errors::contradicts(entry.span, entry.key.name, other));
+                }
                 "metadata_only" => self.metadata_only = true,
+                "referenced_only" => self.referenced_only = true,
                 "predicates" => self.predicates = Predicate::list(input, errors),
                 _ => self.selector.take(entry, input)?,
             }
@@ -188,6 +213,7 @@ impl Options {
         let Self {
             selector,
             metadata_only,
+            referenced_only,
             predicates,
             ..
         } = self;
@@ -197,6 +223,7 @@ impl Options {
             target,
             selector,
             metadata_only,
+            referenced_only,
             predicates,
         }
     }

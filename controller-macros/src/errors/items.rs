@@ -96,7 +96,18 @@ pub(crate) fn related_twice(ty: impl ToTokens, key: &str) -> Error {
 pub(crate) fn ambiguous_store(ty: impl ToTokens) -> Error {
     Error::new_spanned(
         ty,
-        "this kind is watched with two different selections, so its `Store` is ambiguous: give both relations the same selectors",
+        "this kind is watched with two different selections, so its `Store` is ambiguous: give both relations the same selectors and options",
+    )
+}
+
+pub(crate) fn parameter_beside(ty: impl ToTokens, other: impl ToTokens) -> Error {
+    let name = |ty: &dyn ToTokens| ty.to_token_stream().to_string().replace(' ', "");
+    let (parameter, other) = (name(&ty), name(&other));
+    Error::new_spanned(
+        ty,
+        format!(
+            "`{parameter}` may stand for `{other}`, and their stores could not be told apart: write a function for each kind, or take `metadata_only` of `{parameter}`"
+        ),
     )
 }
 

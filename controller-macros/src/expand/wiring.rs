@@ -65,7 +65,7 @@ fn text(path: &Path) -> String {
 fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let target = relation.kind_type(p);
     let selection = selection(&relation.selector);
-    let predicates = predicates(&relation.predicates, &target, p);
+    let predicates = predicates(&relation.predicates, &relation.told_type(p), p);
     let options = quote!(#p::Options::new() #selection #predicates);
     let method = |name| Ident::new(name, relation.span);
     match &relation.kind {
@@ -80,7 +80,11 @@ fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStr
             quote!(.#watches::<#target>(#options, #via))
         }
         RelationKind::References(function) => {
-            let references = method("references");
+            let references = method(if relation.referenced_only {
+                "references_only"
+            } else {
+                "references"
+            });
             let via = called(model, "Field", "new", &target, function);
             quote!(.#references::<#target>(#options, #via))
         }

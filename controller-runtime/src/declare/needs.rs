@@ -71,6 +71,9 @@ impl Declaration {
             };
             let reason = || format!("{word} {}", relation.target.resource.kind);
             needs.add(&relation.target, None, &["list", "watch"], reason);
+            if relation.referenced_only {
+                needs.add(&relation.target, None, &["get"], reason);
+            }
             if relation.kind == RelationKind::Owns && self.uses.children {
                 // An apply that makes the object is asked about twice: as a patch and as a creation.
                 needs.add(&relation.target, None, &["create", "patch", "delete"], reason);

@@ -14,6 +14,8 @@ pub struct RelationDeclaration {
     pub target: Watched,
     /// Predicates on the related object, as written; an empty list passes every change.
     pub predicates: Vec<String>,
+    /// Only the metadata is watched, and what a primary names is read and held whole.
+    pub referenced_only: bool,
 }
 
 impl RelationDeclaration {
@@ -23,6 +25,7 @@ impl RelationDeclaration {
             kind,
             target,
             predicates: Vec::new(),
+            referenced_only: false,
         }
     }
 }

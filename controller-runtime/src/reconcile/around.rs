@@ -12,11 +12,14 @@ use super::{
     status::{self, ReadStatus, Said},
     wiring::Function,
 };
-use crate::Action;
+use crate::{Action, object::ObjectRef, store::key_of};
 
 /// So often a status is written while others write at the same time; then the backoff of the key takes over.
 const TRIES: usize = 5;
 
+/// Brings what the runs of one key read.
+pub(super) type Preparation<K> =
+    Box<dyn Fn(&ObjectRef<K>) -> BoxFuture<'static, Result<(), kube::Error>> + Send + Sync>;
 type CleanupFunction<R> = Box<dyn Fn(&Run<R>) -> BoxFuture<'static, Result<(), Failed>> + Send + Sync>;
 
 /// The user's functions, and what the declaration puts around them.
@@ -27,10 +30,18 @@ pub(super) struct Around<R: Reconciler> {
     /// How the status is read, if there is one to write.
     pub(super) status: Option<ReadStatus<R::Object>>,
     pub(super) conditions: bool,
+    /// What must be there before a function may run.
+    pub(super) preparations: Vec<Preparation<R::Object>>,
 }
 
 impl<R: Reconciler> Around<R> {
     pub(super) async fn run(self: Arc<Self>, mut run: Run<R>) -> Result<Action, Failed> {
+        for prepare in &self.preparations {
+            let key = key_of(&**run.object(), run.kind());
+            if let Err(error) = prepare(&key).await {
+                return self.finish(&run, Err(Failed::new(error))).await;
+            }
+        }
         if let Some((finalizer, cleanup)) = &self.cleanup {
             if finalizer::is_dying(run.object().meta()) {
                 return self.clean_up(&run, finalizer, cleanup).await;

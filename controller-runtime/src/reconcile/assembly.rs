@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
+use kube::Client;
 
 use super::{
     Failed, Reconciler, Related, Retry, Run, Wiring,
-    around::Around,
+    around::{Around, Preparation},
     children::Family,
     recorder::Publisher,
     relation::Connect,
@@ -42,6 +43,7 @@ pub(super) struct Assembly<'a, R: Reconciler> {
     stores: Stores,
     family: Family,
     hooks: Vec<PrimaryHook<R::Object>>,
+    preparations: Vec<Preparation<R::Object>>,
 }
 
 impl<'a, R: Reconciler> Assembly<'a, R> {
@@ -61,11 +63,26 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
             stores: Stores::default(),
             family: Family::default(),
             hooks: Vec::new(),
+            preparations: Vec::new(),
         };
         for relation in relations {
             relation.connect(&mut assembly);
         }
         assembly
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.environment.client
+    }
+
+    /// What the function reads of a related kind.
+    pub(super) fn insert<T: Related>(&mut self, store: Store<T>) {
+        self.stores.insert(store);
+    }
+
+    /// Lets no function run for a key before `preparation` is through for it.
+    pub(super) fn prepare(&mut self, preparation: Preparation<R::Object>) {
+        self.preparations.push(preparation);
     }
 
     pub(super) fn origin(&self) -> Origin {
@@ -193,6 +210,7 @@ pub(super) async fn run<R: Reconciler>(
         stores,
         family,
         hooks,
+        preparations,
         ..
     } = Assembly::connected(&environment, &declaration, &primaries, relations);
     let controller = triggers.into_iter().fold(controller, |controller, trigger| {
@@ -227,6 +245,7 @@ pub(super) async fn run<R: Reconciler>(
         cleanup,
         status,
         conditions,
+        preparations,
     });
     let reconcile = move |run: runner::Run<R::Object>| {
         let key = key_of(&*run.object, primaries.dyntype());

@@ -8,6 +8,7 @@
 mod around;
 mod assembly;
 mod attempt;
+mod bodies;
 mod children;
 mod cleanup;
 mod context;

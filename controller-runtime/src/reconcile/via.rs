@@ -163,13 +163,19 @@ impl<T: Object, K: Object> Field<T, K> {
         }
     }
 
-    pub(super) fn index(self, kind: K::DynamicType) -> Index<K, T> {
-        Index(Arc::new(Mutex::new((self.index)(kind))))
+    pub(super) fn index(self, kind: K::DynamicType) -> References<K, T> {
+        (self.index)(kind)
     }
 }
 
 /// By a field of the primary.
 pub(super) struct Index<K: Object, T: Object>(Arc<Mutex<References<K, T>>>);
+
+impl<K: Object, T: Object> Index<K, T> {
+    pub(super) fn new(references: References<K, T>) -> Self {
+        Self(Arc::new(Mutex::new(references)))
+    }
+}
 
 fn lock<K: Object, T: Object>(index: &Mutex<References<K, T>>) -> MutexGuard<'_, References<K, T>> {
     // The field is read before anything is changed, so a panic in it leaves the index whole.
@@ -183,7 +189,7 @@ impl<K: Object, T: Object> Via<T, K> for Index<K, T> {
 
     fn follow<R: Reconciler<Object = K>>(&self, assembly: &mut Assembly<'_, R>) {
         let index = Arc::clone(&self.0);
-        assembly.on_primary(Box::new(move |delta| lock(&index).primary(delta)));
+        assembly.on_primary(Box::new(move |delta| drop(lock(&index).primary(delta))));
     }
 }
 

@@ -3,14 +3,15 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures::{Stream, StreamExt, future::BoxFuture, stream::BoxStream};
-use kube::Resource;
+use kube::{Resource, core::PartialObjectMeta};
 use serde::Serialize;
 
 use super::{
     Cleanup, Failed, Field, Inputs, Mapper, Options, Reconciler, Related, Run, Start,
+    bodies::ReferencedOnly,
     relation::{Connect, Relation},
     status::{ReadStatus, read_status},
-    via::{Owned, Via},
+    via::{Index, Owned, Via},
 };
 use crate::{
     Action,
@@ -103,8 +104,26 @@ impl<R: Reconciler> Wiring<R> {
     /// `references(T, …)`
     #[must_use]
     pub fn references<T: Related>(self, options: Options<T>, field: Field<T, R::Object>) -> Self {
-        let index = field.index(self.start.kind().clone());
+        let index = Index::new(field.index(self.start.kind().clone()));
         self.relation(RelationKind::References, options, index)
+    }
+
+    /// `references(T, …, referenced_only)`
+    #[must_use]
+    pub fn references_only<T: Related>(
+        mut self,
+        options: Options<PartialObjectMeta<T>>,
+        field: Field<T, R::Object>,
+    ) -> Self {
+        let (mut declared, predicates) = declared(RelationKind::References, options);
+        declared.referenced_only = true;
+        self.relations.push(Box::new(ReferencedOnly {
+            target: declared.target.clone(),
+            predicates,
+            index: field.index(self.start.kind().clone()),
+        }));
+        self.declaration.relations.push(declared);
+        self
     }
 
     /// `selector(labels = "…")`
@@ -189,13 +208,7 @@ impl<R: Reconciler> Wiring<R> {
         options: Options<T>,
         via: impl Via<T, R::Object>,
     ) -> Self {
-        let mut target = Watched::new::<T>(&T::DynamicType::default());
-        target.metadata_only = T::metadata_api();
-        target.labels = options.labels;
-        target.fields = options.fields;
-        let mut declared = RelationDeclaration::new(kind, target);
-        let (texts, predicates) = options.predicates.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-        declared.predicates = texts.into_iter().map(ToOwned::to_owned).collect();
+        let (declared, predicates) = declared(kind, options);
         self.relations.push(Box::new(Relation {
             target: declared.target.clone(),
             predicates,
@@ -204,6 +217,18 @@ impl<R: Reconciler> Wiring<R> {
         self.declaration.relations.push(declared);
         self
     }
+}
+
+/// A relation as data, and its predicates.
+fn declared<T: Related>(kind: RelationKind, options: Options<T>) -> (RelationDeclaration, Vec<Predicate<T>>) {
+    let mut target = Watched::new::<T>(&T::DynamicType::default());
+    target.metadata_only = T::metadata_api();
+    target.labels = options.labels;
+    target.fields = options.fields;
+    let mut declared = RelationDeclaration::new(kind, target);
+    let (texts, predicates) = options.predicates.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    declared.predicates = texts.into_iter().map(ToOwned::to_owned).collect();
+    (declared, predicates)
 }
 
 /// The numbers, durations in milliseconds.

@@ -35,6 +35,16 @@ pub struct Named {
 }
 
 impl Named {
+    /// The namespace, if it has one.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     fn new(namespace: Option<&str>, name: &str) -> Self {
         Self {
             namespace: namespace.map(Arc::from),
@@ -111,35 +121,48 @@ impl<K: Object, T: Object> References<K, T> {
         }
     }
 
-    /// Takes note of a change of a primary.
-    pub fn primary(&mut self, delta: &Delta<K>) {
+    /// Takes note of a change of a primary. Gives what nobody names any more.
+    pub fn primary(&mut self, delta: &Delta<K>) -> Vec<Named> {
         let primary = Named::new(delta.key.namespace.as_deref(), &delta.key.name);
         let new = delta
             .new
             .as_ref()
             .map(|object| (self.read)(object))
             .unwrap_or_default();
-        for old in self.names.remove(&primary).into_iter().flatten() {
-            if let Some(primaries) = self.named_by.get_mut(&old) {
-                primaries.remove(&primary);
-                if primaries.is_empty() {
-                    self.named_by.remove(&old);
-                }
-            }
-        }
         for named in &new {
             self.named_by
                 .entry(named.clone())
                 .or_default()
                 .insert(primary.clone());
         }
+        let mut left = self.names.remove(&primary).unwrap_or_default();
+        left.retain(|old| new.binary_search(old).is_err());
+        left.retain(|old| {
+            let Some(primaries) = self.named_by.get_mut(old) else {
+                return false;
+            };
+            primaries.remove(&primary);
+            primaries.is_empty() && self.named_by.remove(old).is_some()
+        });
         if !new.is_empty() {
             self.names.insert(primary, new);
         }
+        left
     }
 
-    /// The requests of the primaries that name the changed object, by name.
-    pub fn wake(&self, delta: &Delta<T>) -> Vec<Request<K>> {
+    /// What this primary names.
+    pub fn names_of(&self, primary: &ObjectRef<K>) -> &[Named] {
+        let primary = Named::new(primary.namespace.as_deref(), &primary.name);
+        self.names.get(&primary).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a primary names this.
+    pub fn is_named(&self, target: &Named) -> bool {
+        self.named_by.contains_key(target)
+    }
+
+    /// The requests of the primaries that name the changed object, by name. `M` is `T`, or metadata of it.
+    pub fn wake<M: Object>(&self, delta: &Delta<M>) -> Vec<Request<K>> {
         let target = Named::new(delta.key.namespace.as_deref(), &delta.key.name);
         let primaries = self.named_by.get(&target).into_iter().flatten();
         primaries

@@ -8,8 +8,12 @@ use std::{
     time::Duration,
 };
 
+use controller_apiserver::{Fault, Verb, When};
 use futures::{Stream, StreamExt, stream};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
+use k8s_openapi::{
+    ByteString,
+    api::core::v1::{ConfigMap, Secret, ServiceAccount},
+};
 use kube::{
     ResourceExt,
     api::DeleteParams,
@@ -18,7 +22,7 @@ use kube::{
 };
 
 use super::world::{Notes, World, config_map, labelled, secret, service_account};
-use crate::{Action, controller, object::ObjectRef, store::Store};
+use crate::{Action, controller, declare::Runnable, object::ObjectRef, store::Store};
 
 fn secret_of(account: &ServiceAccount) -> Option<String> {
     account.labels().get("secret").cloned()
@@ -66,6 +70,124 @@ async fn exactly_those_that_name_an_object_run_when_it_comes_or_goes() {
     world.settle().await;
     assert_eq!(notes.take(), [""; 0], "nobody names it any more");
     running.stop().await;
+}
+
+#[controller(
+    name = "lean",
+    references(Secret, secret_of, referenced_only),
+    predicates(labels),
+    backoff(initial = "1s", jitter = 0)
+)]
+async fn lean(
+    account: Arc<ServiceAccount>,
+    notes: Arc<Notes>,
+    secrets: Store<Secret>,
+) -> Result<Action, kube::Error> {
+    let of = |secret: &Secret| secret.string_data.is_none() && secret.data.is_some();
+    let whole = secret_of(&account)
+        .and_then(|name| secrets.get(&name))
+        .map(|secret| of(&secret));
+    notes.note(format!("{} {whole:?} of {}", account.name_any(), secrets.len()));
+    Ok(Action::await_change())
+}
+
+fn filled(name: &str) -> Secret {
+    let mut secret = secret(name);
+    secret.data = Some([("key".to_owned(), ByteString(b"value".to_vec()))].into());
+    secret
+}
+
+fn reads_of_secrets(world: &World) -> usize {
+    let journal = world.server.journal();
+    let reads = journal
+        .entries()
+        .iter()
+        .filter(|entry| (entry.verb, &*entry.resource, &*entry.user_agent) == ("get", "secrets", "lean"));
+    reads.count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_is_referenced_is_read_and_held_whole_and_no_longer_than_that() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    for name in ["one", "two", "three", "four"] {
+        world.create(&filled(name)).await;
+    }
+    for (account, secret) in [("a", "one"), ("b", "one"), ("c", "late")] {
+        world
+            .create(&labelled(service_account(account), "secret", secret))
+            .await;
+    }
+    let running = world.start(lean::controller(notes.clone())).await;
+    let mut first = notes.take();
+    first.sort();
+    assert_eq!(first.len(), 3);
+    assert_eq!(first[..2], ["a Some(true) of 1", "b Some(true) of 1"]);
+    assert!(first[2].starts_with("c None"), "{first:?}");
+    assert_eq!(reads_of_secrets(&world), 1, "those who share it read it once");
+
+    world.label::<Secret>("two", "some", "change").await;
+    assert_eq!(notes.take(), [""; 0], "nobody names it");
+    world.label::<Secret>("one", "some", "change").await;
+    assert_eq!(notes.take().len(), 2);
+    assert_eq!(reads_of_secrets(&world), 2);
+
+    world.create(&filled("late")).await;
+    world.settle().await;
+    assert_eq!(notes.take(), ["c Some(true) of 2"], "it appears late");
+    world.label::<ServiceAccount>("c", "secret", "two").await;
+    assert_eq!(notes.take(), ["c Some(true) of 2"], "what was left is let go");
+    world
+        .api::<Secret>()
+        .delete("one", &DeleteParams::default())
+        .await
+        .unwrap();
+    world.settle().await;
+    let mut vanished = notes.take();
+    vanished.sort();
+    assert_eq!(vanished, ["a None of 1", "b None of 1"]);
+    world
+        .api::<ServiceAccount>()
+        .delete("c", &DeleteParams::default())
+        .await
+        .unwrap();
+    world.label::<ServiceAccount>("a", "secret", "four").await;
+    assert_eq!(
+        notes.take(),
+        ["a Some(true) of 1"],
+        "that of the deleted account is let go, too"
+    );
+    assert_eq!(reads_of_secrets(&world), 5);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_is_not_taken_for_absent() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    world.create(&filled("one")).await;
+    world
+        .create(&labelled(service_account("a"), "secret", "one"))
+        .await;
+    let reading = When::verb(Verb::Get).resource("secrets").times(2);
+    world.server.faults().inject(reading, Fault::status(500));
+    let running = world.start(lean::controller(notes.clone())).await;
+    assert_eq!(notes.take(), [""; 0], "no run without it");
+    world.advance(Duration::from_secs(10)).await;
+    assert_eq!(notes.take(), ["a Some(true) of 1"]);
+    running.stop().await;
+}
+
+#[test]
+fn who_reads_what_is_referenced_needs_the_right_to() {
+    let declared = lean::controller(Notes::default());
+    let verbs = |plural: &str| -> Vec<String> {
+        let needs = declared.declaration().needs();
+        let of = needs.into_iter().filter(|need| need.resource == plural);
+        of.map(|need| need.verb).collect()
+    };
+    assert_eq!(verbs("secrets"), ["list", "watch", "get"]);
+    assert_eq!(verbs("serviceaccounts"), ["list", "watch"]);
 }
 
 static FAILURES: AtomicU32 = AtomicU32::new(0);
