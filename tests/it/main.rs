@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod caches;
+mod determinism;
 mod ghosts;
 mod history;
 mod isolation;
