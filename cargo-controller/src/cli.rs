@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Make a new operator from a template
     New(NewArgs),
+    /// Add a kind, or a controller of one, to an operator
+    Add(AddArgs),
 }
 
 #[derive(Debug, Args)]
@@ -63,32 +65,85 @@ pub(crate) struct DevArgs {
     pub(crate) timeout: Duration,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct NewArgs {
-    /// Name of the package
-    #[arg(value_name = "NAME", required_unless_present = "list")]
+    /// Name of the package [at a terminal: asked for, with the rest]
+    #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Which template; --list shows all
-    #[arg(long, value_name = "TEMPLATE", default_value = "document")]
-    pub(crate) template: String,
+    /// Which template; --list shows all [default: document]
+    #[arg(long, value_name = "TEMPLATE")]
+    pub(crate) template: Option<String>,
     /// The kind to reconcile, such as `Website` [default: from NAME]
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Its API group: a domain that is yours
-    #[arg(long, value_name = "GROUP", default_value = "example.com")]
-    pub(crate) group: String,
-    /// Its version
-    #[arg(long = "version", value_name = "VERSION", default_value = "v1")]
-    pub(crate) api_version: String,
+    /// Its API group: a domain that is yours [default: example.com]
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+    /// Its version [default: v1]
+    #[arg(long = "version", value_name = "VERSION")]
+    pub(crate) api_version: Option<String>,
     /// Its plural, where English does not say [default: from KIND]
     #[arg(long, value_name = "PLURAL")]
     pub(crate) plural: Option<String>,
-    /// Where to put it [default: NAME]
+    /// Where to put it; in a workspace it becomes a member [default: NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
+    /// Where it takes controller-runtime from: a clone, or the address of a git repository [default: the clone that
+    /// this program was built in]
+    #[arg(long, value_name = "DIR|URL")]
+    pub(crate) source: Option<String>,
     /// List the templates
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    #[command(subcommand)]
+    pub(crate) what: Addition,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Addition {
+    /// A kind of your own: its type, a sample, and its place in the operator
+    Crd(AddCrdArgs),
+    /// A controller of a kind: its function, and its place in the operator
+    Controller(AddControllerArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddCrdArgs {
+    /// The kind, such as `Website`
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: String,
+    /// Its API group [default: that of the project's other kinds, or example.com]
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+    /// Its version [default: v1]
+    #[arg(long = "version", value_name = "VERSION")]
+    pub(crate) api_version: Option<String>,
+    /// Its plural, where English does not say [default: from KIND]
+    #[arg(long, value_name = "PLURAL")]
+    pub(crate) plural: Option<String>,
+    /// It has no namespace
+    #[arg(long)]
+    pub(crate) cluster: bool,
+    /// Folder of the operator's Cargo.toml
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddControllerArgs {
+    /// The kind to reconcile: one of the project, or any with --type
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: String,
+    /// The path of its Rust type, such as `k8s_openapi::api::apps::v1::Deployment`
+    #[arg(long = "type", value_name = "PATH")]
+    pub(crate) rust_type: Option<String>,
+    /// Folder of the operator's Cargo.toml
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) path: PathBuf,
 }
 
 fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {

@@ -57,6 +57,10 @@ pub(crate) enum Error {
     NoTemplate { asked: String, known: Vec<&'static str> },
     #[error("{0}")]
     Name(String),
+    #[error("{0}")]
+    Add(String),
+    #[error("no answer: {0}")]
+    Answers(io::Error),
     #[error("{} is there already; nothing was written", .0.display())]
     InTheWay(PathBuf),
     #[error("cannot wait for signals: {0}")]

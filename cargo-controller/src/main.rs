@@ -3,15 +3,19 @@
 //! Every failure is one [`Error`] whose text says what was wrong, where, and what to do; it is printed once, here,
 //! and the exit status is 1 (2 for a wrong command line, as clap does it).
 
+mod add;
 mod apiserver;
 mod cli;
 mod dev;
 mod error;
 mod kubeconfig;
 mod manifest;
+mod names;
 mod new;
 mod paint;
 mod project;
+mod rust;
+mod rustfmt;
 mod server;
 mod signals;
 
@@ -47,5 +51,6 @@ async fn run(command: Command) -> Result<(), Error> {
         Command::Apiserver(args) => apiserver::run(&args).await,
         Command::Dev(args) => dev::run(&args).await,
         Command::New(args) => new::run(&args),
+        Command::Add(args) => add::run(&args),
     }
 }

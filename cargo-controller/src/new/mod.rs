@@ -1,24 +1,32 @@
 //! `cargo controller new`: a project made from one of the examples, which are the templates.
 //!
-//! Nothing is asked and nothing is fetched. Files that are there are never touched: all are looked for before the first is
-//! written.
+//! Nothing is fetched, and nothing is asked but at a terminal when no name was given. Files that are there are never touched, with
+//! one exception that is told: the workspace that the project joins gets a member. All are looked for before the first is written.
 
+mod ask;
 mod cargo_toml;
-mod names;
 mod rename;
+mod ship;
+mod source;
 mod template;
+mod workspace;
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
-use self::{
+use self::{rename::Renamer, source::Source, template::Example, workspace::Workspace};
+use crate::{
+    cli::NewArgs,
+    error::Error,
     names::{Names, Wish},
-    rename::Renamer,
-    template::Template,
+    rustfmt,
 };
-use crate::{cli::NewArgs, error::Error};
+
+/// The template that is taken when none is asked for.
+const FIRST: &str = "document";
 
 /// Makes the project, or lists the templates.
 ///
@@ -26,91 +34,205 @@ use crate::{cli::NewArgs, error::Error};
 /// When a name cannot be used, a file is in the way, or the disk says no.
 pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
     if args.list {
-        for template in template::ALL {
-            println!("{:<16} {}", template.name, template.about);
-        }
+        list();
         return Ok(());
     }
-    let template = template::find(&args.template).ok_or_else(|| Error::NoTemplate {
-        asked: args.template.clone(),
-        known: template::ALL.iter().map(|template| template.name).collect(),
-    })?;
-    let Some(name) = &args.name else {
-        return Err(Error::Name(
-            "a name is missing: cargo controller new NAME".to_owned(),
-        ));
+    let args = match args.name {
+        Some(_) => args.clone(),
+        None if io::stdin().is_terminal() && io::stdout().is_terminal() => {
+            ask::ask(args, &mut io::stdin().lock(), &mut io::stdout()).map_err(Error::Answers)?
+        }
+        None => {
+            return Err(Error::Name(
+                "a name is missing: cargo controller new NAME".to_owned(),
+            ));
+        }
     };
-    let wish = Wish {
-        name,
-        kind: args.kind.as_deref(),
-        group: &args.group,
-        version: &args.api_version,
-        plural: args.plural.as_deref(),
-    };
-    let names = Names::choose(wish).map_err(Error::Name)?;
-    let folder = args.path.clone().unwrap_or_else(|| PathBuf::from(&names.package));
-    let files = project(template, &names)?;
-    write(&folder, &files)?;
-    println!(
-        "{}: {} files for {} in {}/{}",
-        folder.display(),
-        files.len(),
-        names.kinds(),
-        names.group,
-        names.version
-    );
-    println!(
-        "\n  cargo controller dev {0}\n  cargo test --manifest-path {0}/Cargo.toml",
-        folder.display()
-    );
+    let project = Project::plan(&args)?;
+    project.write()?;
+    project.tell();
     Ok(())
 }
 
-/// The files of the project, by their paths in it.
-fn project(template: &Template, names: &Names) -> Result<Vec<(PathBuf, String)>, Error> {
-    let code: Vec<_> = template
-        .files
-        .iter()
-        .filter(|(path, _)| is_rust(path))
-        .map(|(_, text)| *text)
-        .collect();
-    let renamer = Renamer::new(names, &code).map_err(Error::Name)?;
-    let home = template::home();
-    let manifest = cargo_toml::write(names, template.cargo_toml, template::WORKSPACE, home.as_deref())
-        .map_err(Error::Name)?;
-    let mut files = vec![(PathBuf::from("Cargo.toml"), manifest)];
-    for (path, text) in template.files {
-        let text = if is_rust(path) {
-            renamer.rust(text)
+fn list() {
+    for example in template::ALL {
+        println!("{:<16} {}", example.name, example.about());
+    }
+}
+
+/// A project that is not yet on the disk.
+struct Project {
+    names: Names,
+    /// As the user wrote it, for the user.
+    shown: PathBuf,
+    /// Absolute paths, and texts.
+    files: Vec<(PathBuf, String)>,
+    /// The Cargo.toml of the workspace, if it must name the project.
+    joins: Option<(PathBuf, String)>,
+    source: Source,
+}
+
+impl Project {
+    fn plan(args: &NewArgs) -> Result<Self, Error> {
+        let asked = args.template.as_deref().unwrap_or(FIRST);
+        let example = template::find(asked).ok_or_else(|| Error::NoTemplate {
+            asked: asked.to_owned(),
+            known: template::ALL.iter().map(|example| example.name).collect(),
+        })?;
+        let old = example.names().map_err(Error::Name)?;
+        let wish = Wish {
+            name: args.name.as_deref().unwrap_or_default(),
+            kind: args.kind.as_deref(),
+            group: args.group.as_deref(),
+            version: args.api_version.as_deref(),
+            plural: args.plural.as_deref(),
+        };
+        let names = match old.kind {
+            Some(_) => Names::choose(wish),
+            None => Names::without_kind(wish),
+        };
+        let names = names.map_err(Error::Name)?;
+        let manifest = example.cargo_toml();
+        if cargo_toml::dependencies(manifest).contains(&names.package) {
+            return Err(Error::Name(format!(
+                "{0} cannot name the package, because it depends on one of that name: choose {0}-operator",
+                names.package
+            )));
+        }
+        let shown = args.path.clone().unwrap_or_else(|| PathBuf::from(&names.package));
+        let folder = absolute(&shown)?;
+        let workspace = Workspace::find(&folder).map_err(Error::Name)?;
+        let root = workspace
+            .as_ref()
+            .map_or(folder.as_path(), |workspace| &workspace.root);
+        let way = folder.strip_prefix(root).unwrap_or(&folder).to_owned();
+        let source = Source::choose(args.source.as_deref()).map_err(Error::Name)?;
+        let place = cargo_toml::Place {
+            package: &names.package,
+            about: &names.about(),
+            folder: &folder,
+            root: workspace.as_ref().map(|_| root),
+            source: &source,
+        };
+        let manifest = cargo_toml::write(&place, manifest, template::WORKSPACE).map_err(Error::Name)?;
+        let renamer = Renamer::new(&old, &names, example.code()).map_err(Error::Name)?;
+        let mut files = vec![(folder.join("Cargo.toml"), manifest)];
+        files.extend(texts(example, &renamer, &folder).map_err(Error::Name)?);
+        if let Some((_, readme)) = files.iter_mut().find(|(path, _)| path.ends_with("README.md")) {
+            readme.push_str(&ship::readme(&names.package, &way, &source));
+        }
+        for (place, name, text) in ship::files(&names.package, &way) {
+            let base = match place {
+                ship::Place::Package => &folder,
+                ship::Place::Root => root,
+            };
+            files.push((base.join(name), text));
+        }
+        let joins = workspace.as_ref().and_then(|workspace| {
+            let text = workspace.with_member(&folder)?;
+            Some((workspace.cargo_toml(), text))
+        });
+        if workspace.is_none() {
+            files.push((folder.join("Cargo.lock"), template::LOCK.to_owned()));
+        }
+        Ok(Self {
+            names,
+            shown,
+            files,
+            joins,
+            source,
+        })
+    }
+
+    fn write(&self) -> Result<(), Error> {
+        let there = self
+            .files
+            .iter()
+            .find(|(path, _)| path.symlink_metadata().is_ok());
+        if let Some((there, _)) = there {
+            return Err(Error::InTheWay(there.clone()));
+        }
+        for (path, text) in &self.files {
+            let failed = |source: io::Error| Error::Write {
+                path: path.clone(),
+                source,
+            };
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(failed)?;
+            }
+            let mut file = fs::File::create_new(path).map_err(failed)?;
+            io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+        }
+        if let Some((path, text)) = &self.joins {
+            fs::write(path, text).map_err(|source| Error::Write {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        rustfmt::files(self.files.iter().map(|(path, _)| path.as_path()));
+        Ok(())
+    }
+
+    fn tell(&self) {
+        let shown = self.shown.display();
+        let number = self.files.len();
+        match &self.names.kind {
+            Some(kind) => println!(
+                "{shown}: {number} files for {} in {}/{} (plural {})",
+                kind.kinds(),
+                kind.group,
+                kind.version,
+                kind.plural
+            ),
+            None => println!("{shown}: {number} files"),
+        }
+        if let Some((path, _)) = &self.joins {
+            println!("{}: a member more", path.display());
+        }
+        if let Source::Folder(home) = &self.source {
+            println!(
+                "It takes controller-runtime from {}; an image or CI needs it from git: --source URL.",
+                home.display()
+            );
+        }
+        println!("\n  cargo controller dev {shown}\n  cargo test --manifest-path {shown}/Cargo.toml");
+    }
+}
+
+/// The files of the example but its Cargo.toml, with the project's names.
+fn texts(example: &Example, renamer: &Renamer, folder: &Path) -> Result<Vec<(PathBuf, String)>, String> {
+    let mut files = Vec::new();
+    for (path, text) in example.files {
+        if *path == "Cargo.toml" {
+            continue;
+        }
+        let text = if template::is_rust(path) {
+            renamer.rust(text).map_err(|error| format!("{path}: {error}"))?
         } else {
             renamer.text(text)
         };
-        files.push((PathBuf::from(path), text));
+        files.push((folder.join(renamer.path(path)), text));
     }
     Ok(files)
 }
 
-fn is_rust(path: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|extension| extension == "rs")
-}
-
-fn write(folder: &Path, files: &[(PathBuf, String)]) -> Result<(), Error> {
-    let paths: Vec<_> = files.iter().map(|(path, _)| folder.join(path)).collect();
-    if let Some(there) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
-        return Err(Error::InTheWay(there.clone()));
-    }
-    for (path, (_, text)) in paths.iter().zip(files) {
-        let failed = |source: io::Error| Error::Write {
-            path: path.clone(),
-            source,
-        };
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
+/// Without `.`, `..` and links, as far as the folder is there.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    let failed = |source: io::Error| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let full = std::path::absolute(path).map_err(failed)?;
+    let mut there = full.as_path();
+    let mut rest = Vec::new();
+    loop {
+        if let Ok(found) = there.canonicalize() {
+            return Ok(rest.iter().rev().fold(found, |path, part| path.join(part)));
         }
-        let mut file = fs::File::create_new(path).map_err(failed)?;
-        io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+        let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else {
+            return Ok(full);
+        };
+        rest.push(name);
+        there = parent;
     }
-    Ok(())
 }

@@ -1,58 +1,142 @@
-//! The examples, carried in this program.
+//! The examples, carried in this program: each is a template.
+//!
+//! Nothing has to be said of an example twice. Its line is the `description` of its Cargo.toml, and its names stand in the
+//! attribute that makes its kind: the one with a `group` of [`PLACEHOLDER`], which a project of one's own replaces. An example that
+//! works with kinds of others alone has no such attribute.
 
 use std::path::{Path, PathBuf};
 
-/// An example that projects are made from.
+use toml_edit::DocumentMut;
+
+use crate::{
+    names::{Kind, Names, PLACEHOLDER, camel},
+    rust,
+};
+
+/// A folder of `examples`.
 #[derive(Debug)]
-pub(super) struct Template {
+pub(super) struct Example {
     pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) cargo_toml: &'static str,
-    /// Paths in the example, and texts. Cargo.toml is not among them.
+    /// Paths in the folder, and texts.
     pub(super) files: &'static [(&'static str, &'static str)],
 }
+
+/// All of them, by name.
+pub(super) const ALL: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
 /// The workspace that the examples inherit from.
 pub(super) const WORKSPACE: &str = include_str!("../../../Cargo.toml");
 
-macro_rules! template {
-    ($name:literal, $about:literal, [$($file:literal),* $(,)?]) => {
-        Template {
-            name: $name,
-            about: $about,
-            cargo_toml: include_str!(concat!("../../../examples/", $name, "/Cargo.toml")),
-            files: &[$(($file, include_str!(concat!("../../../examples/", $name, "/", $file)))),*],
+/// The versions that the examples were tested with.
+pub(super) const LOCK: &str = include_str!("../../../Cargo.lock");
+
+pub(super) fn find(name: &str) -> Option<&'static Example> {
+    ALL.iter().find(|example| example.name == name)
+}
+
+impl Example {
+    pub(super) fn cargo_toml(&self) -> &'static str {
+        let found = self.files.iter().find(|(path, _)| *path == "Cargo.toml");
+        found.map_or("", |(_, text)| text)
+    }
+
+    /// What it shows, in a line.
+    pub(super) fn about(&self) -> String {
+        let manifest = self.cargo_toml().parse::<DocumentMut>().unwrap_or_default();
+        let description = manifest
+            .get("package")
+            .and_then(|package| package.get("description")?.as_str());
+        description.unwrap_or_default().to_owned()
+    }
+
+    /// All its Rust.
+    pub(super) fn code(&self) -> impl Iterator<Item = &'static str> {
+        let rust = self.files.iter().filter(|(path, _)| is_rust(path));
+        rust.map(|(_, text)| *text)
+    }
+
+    /// Its own names. Of several kinds, the one that is called like the example is renamed, or the first.
+    ///
+    /// # Errors
+    /// When its Rust cannot be read, or a kind says no plural, which a test rules out.
+    pub(super) fn names(&self) -> Result<Names, String> {
+        let mut kinds = Vec::new();
+        for code in self.code() {
+            kinds.extend(rust::kinds(code)?);
         }
-    };
+        kinds.retain(|kind| kind.group == PLACEHOLDER);
+        let called = kinds.iter().position(|kind| kind.name == camel(self.name));
+        let kind: Option<Kind> = (!kinds.is_empty()).then(|| kinds.swap_remove(called.unwrap_or(0)));
+        if let Some(kind) = &kind
+            && kind.plural.is_empty()
+        {
+            return Err(format!(
+                "{}: say the plural of {} in its attribute",
+                self.name, kind.name
+            ));
+        }
+        Ok(Names {
+            package: self.name.to_owned(),
+            kind,
+        })
+    }
 }
 
-/// All of them; the first is the one that is taken when none is asked for.
-pub(super) const ALL: &[Template] = &[template!(
-    "document",
-    "a kind that owns ConfigMaps and watches Secrets: start here",
-    [
-        "src/main.rs",
-        "src/types.rs",
-        "src/controller.rs",
-        "src/tests.rs",
-        "manifests/00-namespace.yaml",
-        "manifests/10-secrets.yaml",
-        "manifests/20-website.yaml",
-        "manifests/30-handbook.yaml",
-        "manifests/40-trouble.yaml",
-        "manifests/50-late-secret.yaml",
-        "README.md",
-    ]
-)];
-
-pub(super) fn find(name: &str) -> Option<&'static Template> {
-    ALL.iter().find(|template| template.name == name)
+pub(super) fn is_rust(path: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|extension| extension == "rs")
 }
 
-/// The clone that this program was built in, if it is still there: its crates are then used from their folders.
+/// The clone that this program was built in, if it is still there: its crates can be used from their folders.
 pub(super) fn home() -> Option<PathBuf> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     home.join("controller-runtime/Cargo.toml")
         .is_file()
         .then(|| home.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a folder of `examples` needs to be a template: a description, and the plural of its kind.
+    #[test]
+    fn every_example_is_a_template() {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+        let mut folders: Vec<_> = std::fs::read_dir(examples)
+            .unwrap()
+            .flatten()
+            .filter(|entry| entry.path().join("Cargo.toml").is_file())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        folders.sort();
+        assert_eq!(
+            folders,
+            ALL.iter().map(|example| example.name).collect::<Vec<_>>()
+        );
+        for example in ALL {
+            assert!(
+                !example.about().is_empty(),
+                "{}: describe it in its Cargo.toml",
+                example.name
+            );
+            let names = example.names().unwrap();
+            for file in ["README.md", "src/main.rs"] {
+                assert!(
+                    example.files.iter().any(|(path, _)| *path == file),
+                    "{}: write a {file}",
+                    example.name
+                );
+            }
+            if let Some(kind) = names.kind {
+                assert_eq!(
+                    (kind.group.as_str(), kind.version.as_str()),
+                    (PLACEHOLDER, "v1"),
+                    "{}",
+                    example.name
+                );
+            }
+        }
+    }
 }
