@@ -18,6 +18,7 @@ mod rust;
 mod rustfmt;
 mod server;
 mod signals;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,8 @@
 //! CRDs are installed, it runs as a child, and when it is ready the manifests are applied file by file. From then on edits
 //! are taken up: of sources by a new build and a restart, of manifests by applying them.
 //!
+//! On a terminal a table of all objects stands below the lines; elsewhere there are the lines alone.
+//!
 //! It leaves nothing behind: the server's memory and the temporary folder end with it, and so does the child, even when
 //! this process is killed.
 
@@ -15,6 +17,7 @@ mod narrate;
 mod operator;
 mod session;
 mod settle;
+mod table;
 mod told;
 mod wire;
 
@@ -63,10 +66,12 @@ pub(crate) async fn run(args: &DevArgs) -> Result<(), Error> {
     let session = Session {
         args,
         project,
-        told,
+        told: told.clone(),
         client: server.client(),
         scratch: scratch.path(),
         kubeconfig: &kubeconfig,
     };
-    session.run(manifests, &mut signals).await
+    let result = session.run(manifests, &mut signals).await;
+    told.finish();
+    result
 }

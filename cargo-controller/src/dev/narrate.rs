@@ -19,6 +19,17 @@ pub(crate) enum Mood {
     Plain,
 }
 
+impl Mood {
+    pub(crate) fn paint(self, palette: Palette, text: &str) -> String {
+        match self {
+            Self::Good => palette.good(text),
+            Self::Bad => palette.bad(text),
+            Self::Warn => palette.warn(text),
+            Self::Plain => palette.strong(text),
+        }
+    }
+}
+
 /// A word and what there is to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -37,13 +48,7 @@ impl Line {
     }
 
     pub(crate) fn render(&self, palette: Palette, since_start: Duration) -> String {
-        let word = format!("{:<8}", self.word);
-        let word = match self.mood {
-            Mood::Good => palette.good(&word),
-            Mood::Bad => palette.bad(&word),
-            Mood::Warn => palette.warn(&word),
-            Mood::Plain => palette.strong(&word),
-        };
+        let word = self.mood.paint(palette, &format!("{:<8}", self.word));
         let time = palette.dim(&format!("{:>7.2}s", since_start.as_secs_f64()));
         // The rest of a text of several lines stands under its first.
         let text = self.text.trim_end().replace('\n', "\n                   ");

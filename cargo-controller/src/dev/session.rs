@@ -24,7 +24,7 @@ use crate::{
     cli::DevArgs,
     error::Error,
     manifest::Stamp,
-    project::{self, Project},
+    project::{self, Listener, Project},
     signals::Signals,
 };
 
@@ -107,7 +107,14 @@ impl Session<'_> {
             format!("cargo build in {}", self.project.folder.display()),
         );
         let began = Instant::now();
-        let binary = project::build(&self.project, self.args.bin.as_deref()).await?;
+        let hear = |said| self.told.cargo(said);
+        let listener = self.told.is_live().then(|| Listener {
+            hear: &hear,
+            colour: self.told.is_coloured(),
+        });
+        let built = project::build(&self.project, self.args.bin.as_deref(), listener).await;
+        self.told.building(None);
+        let binary = built?;
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.say(Mood::Good, "built", format!("in {}", narrate::duration(took)));
         Ok(binary)
@@ -118,7 +125,7 @@ impl Session<'_> {
         if !crds.is_empty() {
             self.say(Mood::Plain, "crds", crds.join(", "));
         }
-        Operator::start(binary, self.kubeconfig, self.scratch, self.told).await
+        Operator::start(binary, self.kubeconfig, self.scratch, self.told.clone()).await
     }
 
     /// Ends the operator; a second signal ends it at once.
@@ -145,13 +152,18 @@ impl Session<'_> {
                 built = next_build(&mut state.build) => self.built(state, built).await?,
                 _ = ticks.tick() => {
                     count = count.wrapping_add(1);
-                    if count.is_multiple_of(LOOK) {
+                    let looks = count.is_multiple_of(LOOK);
+                    if looks {
                         self.look(state).await?;
                     }
+                    let asks = self.args.until_settled || state.manifests.is_waiting() || (looks && self.told.is_live());
                     let status = match &state.operator {
-                        Some(operator) => operator.endpoint.status().await,
-                        None => None,
+                        Some(operator) if asks => operator.endpoint.status().await,
+                        _ => None,
                     };
+                    if let Some(status) = &status {
+                        self.told.status(status);
+                    }
                     self.apply_when_quiet(state, status.as_ref()).await;
                     if self.args.until_settled
                         && let Some(status) = status

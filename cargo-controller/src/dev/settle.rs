@@ -196,6 +196,7 @@ mod tests {
             kind: "Secret".to_owned(),
             state: "failing".to_owned(),
             message: Some("list: forbidden".to_owned()),
+            undecodable: Vec::new(),
         }];
         assert_eq!(
             open(&status, &[]),

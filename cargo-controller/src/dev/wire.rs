@@ -36,6 +36,15 @@ pub(crate) struct Source {
     pub(crate) kind: String,
     pub(crate) state: String,
     pub(crate) message: Option<String>,
+    #[serde(default)]
+    pub(crate) undecodable: Vec<Undecodable>,
+}
+
+/// An object that could not be decoded, and why.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub(crate) struct Undecodable {
+    pub(crate) object: Object,
+    pub(crate) message: String,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -44,6 +53,8 @@ pub(crate) struct ObjectRun {
     pub(crate) object: Object,
     #[serde(flatten)]
     pub(crate) run: Run,
+    /// Milliseconds since the run ended.
+    pub(crate) ago_ms: Option<u64>,
 }
 
 /// One object, by kind, namespace and name.

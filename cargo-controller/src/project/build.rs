@@ -1,7 +1,7 @@
 //! Builds the operator with cargo, and finds the binary cargo made.
 //!
-//! Cargo's own progress and the compiler's messages go to our standard error as they come; the machine-readable lines on
-//! its standard output tell where the binary is.
+//! Cargo's own progress and the compiler's messages go to our standard error as they come, or to who listens; the
+//! machine-readable lines on its standard output tell where the binary is.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,12 +10,22 @@ use std::{
 
 use serde::Deserialize;
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process::Command,
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{ChildStderr, Command},
 };
 
-use super::Project;
+use super::{
+    Project,
+    said::{Ear, Said},
+};
 use crate::error::Error;
+
+/// Who is told what cargo says, instead of our standard error.
+pub(crate) struct Listener<'a> {
+    pub(crate) hear: &'a (dyn Fn(Said) + Send + Sync),
+    /// Whether lines shall have colours.
+    pub(crate) colour: bool,
+}
 
 /// Builds the package and gives the path of its binary.
 ///
@@ -24,7 +34,11 @@ use crate::error::Error;
 ///
 /// # Cancel safety
 /// Dropping the future ends cargo.
-pub(crate) async fn build(project: &Project, bin: Option<&str>) -> Result<PathBuf, Error> {
+pub(crate) async fn build(
+    project: &Project,
+    bin: Option<&str>,
+    listener: Option<Listener<'_>>,
+) -> Result<PathBuf, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
     command
@@ -42,20 +56,47 @@ pub(crate) async fn build(project: &Project, bin: Option<&str>) -> Result<PathBu
         Some(bin) => command.args(["--bin", bin]),
         None => command.arg("--bins"),
     };
+    if let Some(listener) = &listener {
+        let colour = if listener.colour { "always" } else { "never" };
+        command
+            .args(["--color", colour])
+            .env("CARGO_TERM_PROGRESS_WHEN", "always")
+            .env("CARGO_TERM_PROGRESS_WIDTH", "120")
+            .stderr(Stdio::piped());
+    }
     let mut child = command.spawn().map_err(|source| Error::Spawn {
         program: cargo.to_string_lossy().into_owned(),
         source,
     })?;
     let mut binaries = Binaries::default();
-    if let Some(stdout) = child.stdout.take() {
+    let stdout = child.stdout.take();
+    let artifacts = async {
+        let Some(stdout) = stdout else { return };
         let mut lines = BufReader::new(stdout).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             binaries.see(&line);
         }
-    }
+    };
+    tokio::join!(artifacts, listen(child.stderr.take(), listener));
     match child.wait().await {
         Ok(status) if status.success() => binaries.choose(&project.cargo_toml(), bin),
         _ => Err(Error::Build),
+    }
+}
+
+async fn listen(stderr: Option<ChildStderr>, listener: Option<Listener<'_>>) {
+    let (Some(mut stderr), Some(listener)) = (stderr, listener) else {
+        return;
+    };
+    let mut ear = Ear::default();
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = stderr.read(&mut bytes).await {
+        for said in ear.hear(&bytes[..read]) {
+            (listener.hear)(said);
+        }
+    }
+    if let Some(said) = ear.end() {
+        (listener.hear)(said);
     }
 }
 

@@ -2,12 +2,14 @@
 
 mod build;
 mod child;
+mod said;
 mod sources;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use build::build;
+pub(crate) use build::{Listener, build};
 pub(crate) use child::Child;
+pub(crate) use said::Said;
 pub(crate) use sources::sources;
 
 use crate::error::Error;
