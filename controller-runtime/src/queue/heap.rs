@@ -35,10 +35,6 @@ impl<P: Ord + Copy> Heap<P> {
         self.entries.first().copied()
     }
 
-    pub(super) fn slots(&self) -> impl Iterator<Item = SlotId> {
-        self.entries.iter().map(|(_, slot)| *slot)
-    }
-
     /// Puts `slot` in, or moves it.
     pub(super) fn set(&mut self, slot: SlotId, priority: P) {
         let index = slot.index();

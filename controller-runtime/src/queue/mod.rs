@@ -5,9 +5,10 @@
 //! - One slot for each key, and one state for each slot: a key is never given out twice at the same time.
 //! - A wish that comes while its key runs is kept, and the key runs again: the last change is never lost.
 //! - A debounce window is opened by the first wish and never postponed. Requeues and retries are not made longer by it.
-//! - Ready keys run in the order of `ready since + penalty(level)`: urgent ones first, and none starves.
+//! - Ready keys run in the order of `ready since + penalty(level)`: urgent ones first, and none starves. Of one level,
+//!   they run in the order in which they came.
 //! - A slot with nothing to do and no failures to remember is freed; so is that of an object that vanished.
-//! - Every step is O(log n) in the keys that are waiting or ready; running keys cost nothing.
+//! - Every step is O(1) in the keys that are ready or running, and O(log n) in those that wait for a due.
 //!
 //! Not promised: that runs of different keys start in the order of their wishes, or that each wish has a run of its own.
 
@@ -15,6 +16,7 @@ mod causes;
 mod heap;
 mod levels;
 mod outcome;
+mod ready;
 mod slot;
 mod slots;
 #[cfg(test)]
@@ -23,8 +25,8 @@ mod tests;
 use std::{hash::Hash, sync::Arc, time::Duration};
 
 use heap::Heap;
-use levels::penalty;
 pub(crate) use outcome::{After, Next, Outcome};
+use ready::Ready;
 pub(crate) use slot::SlotId;
 use slot::{Again, Run, Slot, State};
 use slots::Slots;
@@ -68,18 +70,15 @@ pub(crate) struct Popped<K> {
     pub(crate) since: Instant,
 }
 
-/// The order of ready keys: the time by which a key counts as ready, then first come, first served.
-type Rank = (Instant, u64);
-
 /// The keys of one controller.
 #[derive(Debug)]
 pub(crate) struct Queue<K> {
     settings: Settings,
     slots: Slots<K>,
-    /// The waiting slots by their due.
-    timers: Heap<Rank>,
-    /// The ready slots by their rank.
-    ready: Heap<Rank>,
+    /// The waiting slots by their due; of one due, first come, first served.
+    timers: Heap<(Instant, u64)>,
+    /// The ready slots in their order.
+    ready: Ready,
     /// How many slots are in state `Running`, and how many of them shall run again.
     running: usize,
     again: usize,
@@ -95,7 +94,7 @@ impl<K: Eq + Hash> Queue<K> {
             settings,
             slots: Slots::default(),
             timers: Heap::default(),
-            ready: Heap::default(),
+            ready: Ready::default(),
             running: 0,
             again: 0,
             sequence: 0,
@@ -134,11 +133,7 @@ impl<K: Eq + Hash> Queue<K> {
 
     /// How many keys of each level could run.
     pub(crate) fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
-        let mut ready = [0; Level::ALL.len()];
-        for id in self.ready.slots() {
-            ready[self.slots.get(id).level as usize] += 1;
-        }
-        ready
+        self.ready.by_level()
     }
 
     /// When the next waiting key becomes ready.
@@ -179,8 +174,11 @@ impl<K: Eq + Hash> Queue<K> {
                 self.wait(id, due, now);
             }
             State::Waiting { due: planned } if due < planned => self.wait(id, due, now),
-            State::Ready { since } if raised => self.line_up(id, since),
-            State::Waiting { .. } | State::Ready { .. } | State::Running(_) => {}
+            State::Ready(place) if raised && place.is_behind(wish.level, now) => {
+                self.ready.leave(&mut self.slots, &place);
+                self.ready.push(&mut self.slots, id, place.since);
+            }
+            State::Waiting { .. } | State::Ready(_) | State::Running(_) => {}
         }
     }
 
@@ -190,7 +188,6 @@ impl<K: Eq + Hash> Queue<K> {
             && due <= now
         {
             self.timers.remove(id);
-            self.adds += 1;
             self.line_up(id, due);
         }
     }
@@ -198,15 +195,12 @@ impl<K: Eq + Hash> Queue<K> {
     /// Gives out the ready key whose turn it is.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Popped<K>> {
         self.advance(now);
-        let (_, id) = self.ready.first()?;
-        self.ready.remove(id);
+        let id = self.ready.first(&self.slots)?;
+        let place = *self.slots.get(id).place()?;
+        self.ready.leave(&mut self.slots, &place);
         self.running += 1;
         let first_step = self.settings.backoff.first();
         let slot = self.slots.get_mut(id);
-        let State::Ready { since } = slot.state else {
-            debug_assert!(false, "a slot in the ready order is ready");
-            return None;
-        };
         let early = slot.window.as_mut().filter(|window| window.until > now);
         let run = Run {
             started: now,
@@ -223,13 +217,13 @@ impl<K: Eq + Hash> Queue<K> {
             key: Arc::clone(&slot.key),
             failures: slot.failures,
             level: slot.level,
-            since,
+            since: place.since,
         })
     }
 
     /// Why a key that was given out runs, oldest cause first.
-    pub(crate) fn causes(&self, slot: SlotId) -> &[Cause] {
-        self.slots.get(slot).causes.as_slice()
+    pub(crate) fn causes(&self, slot: SlotId) -> Vec<Cause> {
+        self.slots.get(slot).causes.to_vec()
     }
 
     /// Takes a key back after its run; `uid` is that of the object that ran.
@@ -251,12 +245,10 @@ impl<K: Eq + Hash> Queue<K> {
             }
             slot.settle(&self.settings, outcome, &run, now)
         };
-        slot.causes.clear();
-        let mut due = None;
+        slot.causes.plan(planned.map(|plan| plan.what));
+        let mut due = planned.map(|plan| plan.due);
         if let Some(plan) = planned {
-            slot.level = plan.level;
-            slot.causes.add(plan.cause);
-            due = Some(plan.due);
+            slot.level = plan.what.level();
         }
         if let Some(again) = run.again {
             self.again -= 1;
@@ -289,9 +281,14 @@ impl<K: Eq + Hash> Queue<K> {
                 run.gone = true;
                 self.again -= usize::from(run.again.take().is_some());
             }
-            State::Idle | State::Waiting { .. } | State::Ready { .. } => {
+            State::Idle => self.free(id),
+            State::Waiting { .. } => {
                 self.timers.remove(id);
-                self.ready.remove(id);
+                self.free(id);
+            }
+            State::Ready(place) => {
+                let place = *place;
+                self.ready.leave(&mut self.slots, &place);
                 self.free(id);
             }
         }
@@ -301,7 +298,6 @@ impl<K: Eq + Hash> Queue<K> {
     fn wait(&mut self, id: SlotId, due: Instant, now: Instant) {
         if due <= now {
             self.timers.remove(id);
-            self.adds += 1;
             self.line_up(id, due);
             return;
         }
@@ -310,20 +306,16 @@ impl<K: Eq + Hash> Queue<K> {
         self.slots.get_mut(id).state = State::Waiting { due };
     }
 
-    /// Makes a slot ready, or moves it when its level rose.
+    /// Makes a slot ready.
     fn line_up(&mut self, id: SlotId, since: Instant) {
-        self.sequence += 1;
-        let slot = self.slots.get_mut(id);
-        slot.state = State::Ready { since };
-        self.ready
-            .set(id, (later(since, penalty(slot.level)), self.sequence));
+        self.adds += 1;
+        self.ready.push(&mut self.slots, id, since);
     }
 
     fn free(&mut self, id: SlotId) {
         self.slots.remove(id);
         if let Some(used) = self.slots.shrink() {
             self.timers.shrink(used);
-            self.ready.shrink(used);
         }
     }
 }
@@ -344,13 +336,13 @@ impl<K: Eq + Hash> Queue<K> {
     pub(crate) fn assert_invariants(&self) {
         self.slots.assert_invariants();
         self.timers.assert_invariants();
-        self.ready.assert_invariants();
+        self.ready.assert_invariants(&self.slots);
         let (mut waiting, mut ready, mut running, mut again) = (0, 0, 0, 0);
         for (_, slot) in self.slots.iter() {
             match &slot.state {
                 State::Idle => assert!(slot.failures > 0, "an idle slot without failures is free"),
                 State::Waiting { .. } => waiting += 1,
-                State::Ready { .. } => ready += 1,
+                State::Ready(_) => ready += 1,
                 State::Running(run) => {
                     running += 1;
                     again += usize::from(run.again.is_some());

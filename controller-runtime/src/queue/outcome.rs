@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use super::{
-    Settings, Slot, later,
+    Settings, Slot,
+    causes::Planned,
+    later,
     slot::{Run, Window},
 };
-use crate::{
-    clock::Instant,
-    trigger::{Cause, Level},
-};
+use crate::clock::Instant;
 
 /// A key that asks for it runs again no sooner than this after its last start: none spins, and none waits for nothing.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -50,10 +49,10 @@ pub(crate) struct Next {
 }
 
 /// What the outcome of a run alone asks for.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) due: Instant,
-    pub(super) level: Level,
-    pub(super) cause: Cause,
+    pub(super) what: Planned,
 }
 
 impl<K> Slot<K> {
@@ -107,8 +106,7 @@ impl<K> Slot<K> {
         });
         Some(Plan {
             due: until,
-            level: Level::Retry,
-            cause: Cause::Retry,
+            what: Planned::Retry,
         })
     }
 }
@@ -117,8 +115,7 @@ impl Plan {
     fn resync(due: Instant) -> Self {
         Self {
             due,
-            level: Level::Bulk,
-            cause: Cause::Bulk,
+            what: Planned::Resync,
         }
     }
 
@@ -127,8 +124,7 @@ impl Plan {
             Some(resync) if resync < due => Self::resync(resync),
             _ => Self {
                 due,
-                level: Level::Requeue,
-                cause: Cause::Requeue,
+                what: Planned::Requeue,
             },
         }
     }

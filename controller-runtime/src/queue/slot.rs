@@ -1,6 +1,6 @@
 //! One key of the queue: its state, and what is remembered of it between runs.
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use super::causes::Causes;
 use crate::{
@@ -10,22 +10,22 @@ use crate::{
 
 /// The number of a slot: small, and used again after the slot is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SlotId(u32);
+pub(crate) struct SlotId(NonZeroU32);
 
 impl SlotId {
     pub(super) const fn new(number: u32) -> Self {
-        Self(number)
+        Self(NonZeroU32::MIN.saturating_add(number))
     }
 
     pub(crate) const fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
     }
 }
 
 /// One key.
 ///
-/// Invariants: a slot in state `Waiting` is in the timers at its `due` and nowhere else; `Ready`, in the ready order
-/// and nowhere else; `Idle` and `Running`, in neither. An `Idle` slot has failures to remember, or it would be free.
+/// Invariants: a slot in state `Waiting` is in the timers at its `due` and nowhere else; `Ready`, in the list of its
+/// place's level and nowhere else; `Idle` and `Running`, in neither. An `Idle` slot has failures to remember, or it would be free.
 /// A retry window implies failures.
 #[derive(Debug)]
 pub(super) struct Slot<K> {
@@ -50,10 +50,22 @@ pub(super) enum State {
     Idle,
     /// Runs at `due`: a debounce window, a requeue, a retry.
     Waiting { due: Instant },
-    /// Could run since then.
-    Ready { since: Instant },
+    /// Could run.
+    Ready(Place),
     /// Runs; `again` is the wish to run once more that came meanwhile.
     Running(Run),
+}
+
+/// Where a ready slot stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Since when it could run.
+    pub(super) since: Instant,
+    /// In which list: that of its level, or of a lower one where it is before.
+    pub(super) level: Level,
+    /// Its neighbours there.
+    pub(super) before: Option<SlotId>,
+    pub(super) after: Option<SlotId>,
 }
 
 /// A run under way.
@@ -121,6 +133,14 @@ impl<K> Slot<K> {
             causes: Causes::default(),
             failures: 0,
             window: None,
+        }
+    }
+
+    /// Where it stands, if it is ready.
+    pub(super) fn place(&self) -> Option<&Place> {
+        match &self.state {
+            State::Ready(place) => Some(place),
+            State::Idle | State::Waiting { .. } | State::Running(_) => None,
         }
     }
 

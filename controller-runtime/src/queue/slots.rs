@@ -1,6 +1,8 @@
 //! The slots by number and by key.
 
-use std::{collections::HashMap, hash::Hash, sync::Arc};
+use std::{hash::Hash, sync::Arc};
+
+use hashbrown::HashMap;
 
 use super::{Slot, SlotId};
 use crate::trigger::Level;

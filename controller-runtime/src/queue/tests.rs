@@ -374,6 +374,16 @@ fn urgent_keys_run_first_and_equals_in_order() {
 }
 
 #[test]
+fn a_raise_never_makes_a_key_wait_longer() {
+    let mut bench = Bench::plain();
+    bench.trigger("listed", wish(Level::Initial));
+    bench.at(ms(9_900)).trigger("other", wish(Level::Related));
+    // In a moment it is its turn; at the end of the other list it would be behind.
+    bench.trigger("listed", wish(Level::Related));
+    assert_eq!(bench.pop_key(), Some("listed"));
+}
+
+#[test]
 fn the_last_few_causes_are_kept() {
     let mut bench = Bench::plain();
     for number in 0..9 {
@@ -486,7 +496,7 @@ fn check(queue: &Queue<u8>, model: &Model, debounce: Duration, first: Duration) 
         let slot = queue.slots.find(key).map(|id| queue.slots.get(id));
         let runs = match slot.map(|slot| &slot.state) {
             Some(super::State::Waiting { due }) => *due,
-            Some(super::State::Ready { since }) => *since,
+            Some(super::State::Ready(place)) => place.since,
             other => panic!("key {key} is owed a run, but is {other:?}"),
         };
         assert!(

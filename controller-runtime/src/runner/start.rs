@@ -90,7 +90,7 @@ where
     fn redirect(&mut self, popped: &Popped<ObjectRef<K>>, object: &K, now: Instant) {
         let cause = {
             let mut state = self.shared.lock();
-            let cause = state.queue.causes(popped.slot).last().cloned();
+            let cause = state.queue.causes(popped.slot).pop();
             state.queue.finish(popped.slot, None, Outcome::Missing, now);
             cause.unwrap_or(Cause::Updated)
         };

@@ -105,7 +105,7 @@ impl<K: Object> Teller<K> {
         now: Instant,
     ) -> tracing::Span {
         // Causes are copied for those who listen only.
-        let causes = || shared.lock().queue.causes(popped.slot).to_vec();
+        let causes = || shared.lock().queue.causes(popped.slot);
         if self.observer.is_some() {
             self.tell(&Event::Started(Started {
                 id: run.id,
