@@ -32,6 +32,7 @@ pub mod runner;
 mod shutdown;
 pub mod store;
 pub mod trigger;
+mod uid;
 pub mod watch;
 
 pub use action::Action;

@@ -34,7 +34,9 @@ use slots::Slots;
 use crate::{
     Backoff,
     clock::Instant,
+    store::Seat,
     trigger::{Cause, Level},
+    uid::Uid,
 };
 
 /// A longer wait is cut to this: thirty years, which every platform's clock can add.
@@ -54,7 +56,7 @@ pub(crate) struct Wish {
     pub(crate) level: Level,
     pub(crate) cause: Cause,
     /// The uid of the primary, where the trigger knows it.
-    pub(crate) uid: Option<String>,
+    pub(crate) uid: Option<Uid>,
     /// The primary is gone: there is nothing to run, and nothing to remember.
     pub(crate) gone: bool,
 }
@@ -68,6 +70,15 @@ pub(crate) struct Popped<K> {
     pub(crate) level: Level,
     /// Since when it could have run.
     pub(crate) since: Instant,
+    /// Where its object was found last.
+    pub(crate) seat: Option<Seat>,
+}
+
+/// What a run saw of its object.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) uid: Option<Uid>,
+    pub(crate) seat: Option<Seat>,
 }
 
 /// The keys of one controller.
@@ -150,24 +161,24 @@ impl<K: Eq + Hash> Queue<K> {
         let due = later(now, self.settings.debounce);
         let id = self.slots.find_or_insert(key, wish.level);
         let slot = self.slots.get_mut(id);
-        let replaced = slot.is_another(wish.uid.as_deref());
+        let replaced = slot.is_another(wish.uid);
         if replaced {
             slot.forget();
         }
         if replaced || slot.uid.is_none() {
-            slot.uid = wish.uid.map(Into::into);
+            slot.uid = wish.uid;
         }
         if let State::Running(run) = &mut slot.state {
             self.again += usize::from(run.again.is_none());
             run.again
-                .get_or_insert_with(|| Again::new(due, wish.level))
+                .get_or_insert_with(|| Box::new(Again::new(due, wish.level)))
                 .merge(due, wish.level, wish.cause);
             return;
         }
         let raised = wish.level > slot.level;
         slot.level = slot.level.max(wish.level);
         slot.causes.add(wish.cause);
-        let due = slot.window.map_or(due, |window| window.admit(due));
+        let due = slot.admit(due);
         match slot.state {
             State::Idle => {
                 slot.level = wish.level;
@@ -218,6 +229,7 @@ impl<K: Eq + Hash> Queue<K> {
             failures: slot.failures,
             level: slot.level,
             since: place.since,
+            seat: slot.seat,
         })
     }
 
@@ -226,8 +238,18 @@ impl<K: Eq + Hash> Queue<K> {
         self.slots.get(slot).causes.to_vec()
     }
 
-    /// Takes a key back after its run; `uid` is that of the object that ran.
-    pub(crate) fn finish(&mut self, id: SlotId, uid: Option<&str>, outcome: Outcome, now: Instant) -> Next {
+    /// The keys that run, and since when.
+    pub(crate) fn under_way(&self) -> Vec<(SlotId, Arc<K>, Instant)> {
+        let slots = self.slots.iter();
+        let running = slots.filter_map(|(id, slot)| match &slot.state {
+            State::Running(run) => Some((id, Arc::clone(&slot.key), run.started)),
+            State::Idle | State::Waiting { .. } | State::Ready(_) => None,
+        });
+        running.collect()
+    }
+
+    /// Takes a key back after its run.
+    pub(crate) fn finish(&mut self, id: SlotId, seen: Seen, outcome: Outcome, now: Instant) -> Next {
         let slot = self.slots.get_mut(id);
         let State::Running(run) = std::mem::replace(&mut slot.state, State::Idle) else {
             debug_assert!(false, "only a running key can finish");
@@ -237,12 +259,11 @@ impl<K: Eq + Hash> Queue<K> {
             };
         };
         self.running -= 1;
-        let planned = if run.gone || slot.is_another(uid) {
+        slot.seat = seen.seat;
+        let planned = if run.gone || slot.is_another(seen.uid) {
             None
         } else {
-            if slot.uid.is_none() {
-                slot.uid = uid.map(Into::into);
-            }
+            slot.uid = slot.uid.or(seen.uid);
             slot.settle(&self.settings, outcome, &run, now)
         };
         slot.causes.plan(planned.map(|plan| plan.what));
@@ -252,7 +273,7 @@ impl<K: Eq + Hash> Queue<K> {
         }
         if let Some(again) = run.again {
             self.again -= 1;
-            let wanted = slot.window.map_or(again.due, |window| window.admit(again.due));
+            let wanted = slot.admit(again.due);
             slot.level = if due.is_some() {
                 slot.level.max(again.level)
             } else {

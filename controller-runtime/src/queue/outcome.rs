@@ -83,9 +83,8 @@ impl<K> Slot<K> {
             Outcome::Failed(after) => after,
         };
         let window = self.window.take();
-        let scheduled = window
-            .filter(|window| run.early && window.until > now)
-            .map(|window| window.until);
+        let scheduled = window.as_ref().map(|window| window.until);
+        let scheduled = scheduled.filter(|until| run.early && *until > now);
         if scheduled.is_none() {
             self.failures = self.failures.saturating_add(1);
         }
@@ -100,10 +99,8 @@ impl<K> Slot<K> {
                 scheduled.map_or(wanted, |until| until.max(wanted))
             }
         };
-        self.window = Some(Window {
-            until,
-            early_from: window.and_then(|window| window.early_from),
-        });
+        let early_from = window.and_then(|window| window.early_from);
+        self.window = Some(Box::new(Window { until, early_from }));
         Some(Plan {
             due: until,
             what: Planned::Retry,

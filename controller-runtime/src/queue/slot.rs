@@ -5,7 +5,9 @@ use std::{num::NonZeroU32, sync::Arc};
 use super::causes::Causes;
 use crate::{
     clock::Instant,
+    store::Seat,
     trigger::{Cause, Level},
+    uid::Uid,
 };
 
 /// The number of a slot: small, and used again after the slot is freed.
@@ -31,7 +33,9 @@ impl SlotId {
 pub(super) struct Slot<K> {
     pub(super) key: Arc<K>,
     /// The uid of the primary, as far as triggers told.
-    pub(super) uid: Option<Box<str>>,
+    pub(super) uid: Option<Uid>,
+    /// Where the primary was found last.
+    pub(super) seat: Option<Seat>,
     pub(super) state: State,
     /// The level of the coming run.
     pub(super) level: Level,
@@ -40,7 +44,7 @@ pub(super) struct Slot<K> {
     /// Failures in a row.
     pub(super) failures: u32,
     /// Present from a failure until its retry runs, or something else makes it pointless.
-    pub(super) window: Option<Window>,
+    pub(super) window: Option<Box<Window>>,
 }
 
 /// Where a key is in its life.
@@ -72,7 +76,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) started: Instant,
-    pub(super) again: Option<Again>,
+    pub(super) again: Option<Box<Again>>,
     /// It began inside a retry window.
     pub(super) early: bool,
     /// The object vanished meanwhile: the outcome says nothing about what may come under its name.
@@ -100,13 +104,6 @@ pub(super) struct Window {
     pub(super) early_from: Option<Instant>,
 }
 
-impl Window {
-    /// When a change that wants to run at `due` may.
-    pub(super) fn admit(&self, due: Instant) -> Instant {
-        self.early_from.map_or(due, |from| due.max(from))
-    }
-}
-
 impl Again {
     pub(super) fn new(due: Instant, level: Level) -> Self {
         Self {
@@ -128,6 +125,7 @@ impl<K> Slot<K> {
         Self {
             key,
             uid: None,
+            seat: None,
             state: State::Idle,
             level,
             causes: Causes::default(),
@@ -151,7 +149,13 @@ impl<K> Slot<K> {
     }
 
     /// Whether `uid` is known to be another object's than the slot's.
-    pub(super) fn is_another(&self, uid: Option<&str>) -> bool {
-        matches!((self.uid.as_deref(), uid), (Some(known), Some(uid)) if known != uid)
+    pub(super) fn is_another(&self, uid: Option<Uid>) -> bool {
+        matches!((self.uid, uid), (Some(known), Some(uid)) if known != uid)
+    }
+
+    /// When a change that wants to run at `due` may.
+    pub(super) fn admit(&self, due: Instant) -> Instant {
+        let early_from = self.window.as_ref().and_then(|window| window.early_from);
+        early_from.map_or(due, |from| due.max(from))
     }
 }

@@ -69,6 +69,12 @@ impl<K: Eq + Hash> Slots<K> {
         self.entries[id.index()].as_mut().expect("the slot exists")
     }
 
+    /// All slots, by their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K>)> {
+        let numbered = (0..).map(SlotId::new).zip(&self.entries);
+        numbered.filter_map(|(id, slot)| Some((id, slot.as_ref()?)))
+    }
+
     pub(super) fn remove(&mut self, id: SlotId) {
         if let Some(slot) = self.entries[id.index()].take() {
             self.by_key.remove(&slot.key);
@@ -109,10 +115,6 @@ impl<K: Eq + Hash> Slots<K> {
 impl<K: Eq + Hash> Slots<K> {
     pub(super) fn len(&self) -> usize {
         self.by_key.len()
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (SlotId, &Slot<K>)> {
-        self.by_key.values().map(|id| (*id, self.get(*id)))
     }
 
     pub(super) fn capacity(&self) -> usize {

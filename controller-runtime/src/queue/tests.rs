@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{After, Outcome, Popped, Queue, Settings, Wish};
+use super::{After, Outcome, Popped, Queue, Seen, Settings, Wish};
 use crate::{
     Backoff,
     clock::{self, Instant},
     trigger::{Cause, Level},
+    uid::Uid,
 };
 use std::time::Duration;
 
@@ -31,8 +32,15 @@ fn wish(level: Level) -> Wish {
 
 fn of(uid: &str) -> Wish {
     Wish {
-        uid: Some(uid.to_owned()),
+        uid: Some(Uid::of(uid)),
         ..wish(Level::Spec)
+    }
+}
+
+fn seen(uid: Option<&str>) -> Seen {
+    Seen {
+        uid: uid.map(Uid::of),
+        seat: None,
     }
 }
 
@@ -96,7 +104,7 @@ impl Bench {
     /// Runs the next key, whatever it is, with this outcome; tells when it runs next, and its failures.
     fn run(&mut self, uid: Option<&str>, outcome: Outcome) -> (Option<Duration>, u32) {
         let popped = self.pop().expect("a key is ready");
-        let next = self.queue.finish(popped.slot, uid, outcome, self.now);
+        let next = self.queue.finish(popped.slot, seen(uid), outcome, self.now);
         self.queue.assert_invariants();
         (
             next.due.map(|due| due.saturating_duration_since(self.now)),
@@ -130,7 +138,9 @@ fn a_steady_flow_of_changes_runs_once_per_window() {
     for tick in 0..200 {
         bench.at(ms(tick * 300)).trigger("a", wish(Level::Spec));
         while let Some(popped) = bench.pop() {
-            bench.queue.finish(popped.slot, None, Outcome::Done, bench.now);
+            bench
+                .queue
+                .finish(popped.slot, seen(None), Outcome::Done, bench.now);
             runs += 1;
         }
     }
@@ -165,7 +175,7 @@ fn extreme_requeues_are_clamped_and_pulled_forward_by_an_event() {
         bench.trigger("a", wish(Level::Spec));
         assert_eq!(bench.pop_key(), Some("a"), "an event pulls {wait:?} forward");
         let slot = bench.queue.slots.find(&"a").expect("it runs");
-        bench.queue.finish(slot, None, Outcome::Done, bench.now);
+        bench.queue.finish(slot, seen(None), Outcome::Done, bench.now);
     }
     assert_eq!(bench.queue.len(), 0);
     let mut bench = Bench::debounced(Duration::MAX);
@@ -183,7 +193,7 @@ fn a_wish_during_a_run_makes_another_run() {
     assert_eq!(bench.queue.again(), 1);
     bench
         .queue
-        .finish(first.slot, None, Outcome::Requeue(secs(60)), bench.now);
+        .finish(first.slot, seen(None), Outcome::Requeue(secs(60)), bench.now);
     assert_eq!(bench.pop_key(), Some("a"), "the earlier of both, at once if past");
 }
 
@@ -229,7 +239,7 @@ fn the_outcome_of_a_replaced_object_is_discarded() {
     bench.trigger("a", of("1"));
     let run = bench.pop().expect("ready");
     bench.trigger("a", of("2"));
-    let next = bench.queue.finish(run.slot, Some("1"), RETRY, bench.now);
+    let next = bench.queue.finish(run.slot, seen(Some("1")), RETRY, bench.now);
     assert_eq!(next.failures, 0);
     bench.run(Some("2"), Outcome::Done);
     assert_eq!(bench.queue.len(), 0);
@@ -251,7 +261,7 @@ fn deletion_cancels_requeue_retry_and_count() {
     bench.trigger("a", gone());
     bench
         .queue
-        .finish(run.slot, Some("1"), Outcome::Requeue(secs(1)), bench.now);
+        .finish(run.slot, seen(Some("1")), Outcome::Requeue(secs(1)), bench.now);
     assert_eq!(bench.queue.len(), 0, "also while it runs");
 }
 
@@ -277,7 +287,7 @@ fn a_change_in_the_retry_window_runs_early_but_at_most_once_per_first_step() {
             .at(failed + ms(tick * 100))
             .trigger("a", wish(Level::Related));
         while let Some(popped) = bench.pop() {
-            let next = bench.queue.finish(popped.slot, None, RETRY, bench.now);
+            let next = bench.queue.finish(popped.slot, seen(None), RETRY, bench.now);
             runs += 1;
             assert_eq!(next.failures, 8, "an early failure does not count");
             assert_eq!(
@@ -347,7 +357,7 @@ fn a_steady_flow_of_urgent_keys_does_not_starve_the_first_list() {
             queue.trigger(1_000 + 2 * tick + key, wish(Level::Deletion), now);
         }
         let popped = queue.pop(now).expect("keys are ready");
-        queue.finish(popped.slot, None, Outcome::Done, now);
+        queue.finish(popped.slot, seen(None), Outcome::Done, now);
         if *popped.key < 1_000 {
             listed.insert(*popped.key, now - start);
         }
@@ -416,7 +426,7 @@ fn churn_returns_every_map_to_the_live_set() {
         queue.trigger(name, of("uid"), now);
     }
     while let Some(popped) = queue.pop(now) {
-        queue.finish(popped.slot, Some("uid"), RETRY, now);
+        queue.finish(popped.slot, seen(Some("uid")), RETRY, now);
     }
     assert_eq!(queue.len(), 100_000, "failures are remembered");
     for name in 0..100_000_u32 {
@@ -528,8 +538,8 @@ proptest! {
         for op in ops {
             match op {
                 Op::Trigger { key, level, uid } => {
-                    let text = uid.map(|uid| uid.to_string());
-                    queue.trigger(key, Wish { uid: text, ..wish(level) }, now);
+                    let uid_of = uid.map(|uid| Uid::of(&uid.to_string()));
+                    queue.trigger(key, Wish { uid: uid_of, ..wish(level) }, now);
                     model.owed.entry(key).or_insert(now);
                     model.gone.remove(&key);
                     if let Some(uid) = uid && model.uid.insert(key, uid).is_some_and(|old| old != uid) {
@@ -565,7 +575,7 @@ proptest! {
                     };
                     model.running.remove(&key);
                     let uid = model.uid.get(&key).map(ToString::to_string);
-                    let next = queue.finish(slot, uid.as_deref(), outcome, now);
+                    let next = queue.finish(slot, seen(uid.as_deref()), outcome, now);
                     match outcome {
                         Outcome::Done | Outcome::Missing | Outcome::Requeue(_) => prop_assert_eq!(next.failures, 0),
                         Outcome::Failed(_) => {
@@ -586,11 +596,11 @@ proptest! {
         // Let everything come to rest: every owed key runs, and nothing is left behind.
         for _ in 0..1_000 {
             for (_, slot) in std::mem::take(&mut model.running) {
-                queue.finish(slot, None, Outcome::Done, now);
+                queue.finish(slot, seen(None), Outcome::Done, now);
             }
             while let Some(popped) = queue.pop(now) {
                 model.owed.remove(&popped.key);
-                queue.finish(popped.slot, None, Outcome::Done, now);
+                queue.finish(popped.slot, seen(None), Outcome::Done, now);
                 queue.assert_invariants();
             }
             match queue.next_due() {

@@ -29,7 +29,7 @@ use crate::{
     Action, Config, Error,
     clock::{self, Instant},
     object::{Object, ObjectRef},
-    queue::{Next, Outcome, Popped, Settings, SlotId},
+    queue::{Next, Outcome, Popped, Seen, Settings, SlotId},
     shutdown::Stage,
     store::Cache,
 };
@@ -55,19 +55,27 @@ pub(crate) struct Run<K> {
     pub(crate) id: u64,
 }
 
-/// What the runner knows of a running key.
-pub(super) struct Running<K: Object> {
-    pub(super) run: Run<K>,
+/// What is told of a run at its end; its task carries it until then.
+#[derive(Debug)]
+pub(super) struct Trip<K: Object> {
+    pub(super) slot: SlotId,
     pub(super) key: Arc<ObjectRef<K>>,
+    pub(super) run: Run<K>,
+    pub(super) seen: Seen,
     pub(super) started: Instant,
+}
+
+/// The runner's hold on a task.
+pub(super) struct Running {
+    /// The number of the run.
+    pub(super) id: u64,
     pub(super) task: JoinHandle<()>,
 }
 
 /// The end of a run on its way to the queue and to everyone else.
 pub(super) struct End<K: Object, E> {
-    pub(super) slot: SlotId,
+    pub(super) trip: Trip<K>,
     pub(super) at: Instant,
-    pub(super) running: Running<K>,
     pub(super) outcome: Outcome,
     pub(super) judged: Judged<E>,
     /// What the queue says to it.
@@ -98,9 +106,9 @@ pub(crate) struct Runner<K: Object, R, P, E: StdError + 'static> {
     /// Tasks that feed the queue or watch for a shutdown; aborted with the runner.
     pub(super) pumps: Vec<JoinHandle<()>>,
     /// Running keys by the number of their slot.
-    pub(super) running: Vec<Option<Running<K>>>,
+    pub(super) running: Vec<Option<Running>>,
     /// Reports that were taken and wait for their turn.
-    pub(super) reports: Vec<Report<E>>,
+    pub(super) reports: Vec<Report<K, E>>,
     /// Empty between turns; kept for their memory.
     pub(super) ends: Vec<End<K, E>>,
     pub(super) popped: Vec<Popped<ObjectRef<K>>>,
@@ -234,13 +242,13 @@ where
     }
 
     /// Asks the error policy, outside of any lock.
-    fn end(&mut self, report: Report<E>) -> Option<End<K, E>> {
-        let running = self.running.get_mut(report.slot.index()).and_then(Option::take)?;
-        let (outcome, judged) = self.judge(&running.run, report.ended);
+    fn end(&mut self, report: Report<K, E>) -> Option<End<K, E>> {
+        let Report { trip, ended, at } = report;
+        self.running.get_mut(trip.slot.index()).and_then(Option::take)?;
+        let (outcome, judged) = self.judge(&trip.run, ended);
         Some(End {
-            slot: report.slot,
-            at: report.at,
-            running,
+            trip,
+            at,
             outcome,
             judged,
             next: Next::default(),
@@ -249,18 +257,19 @@ where
 
     /// Tells everyone but the queue.
     fn publish(&mut self, end: End<K, E>) {
-        let Running {
+        let Trip {
             run, key, started, ..
-        } = end.running;
+        } = end.trip;
         let took = end.at - started;
         self.teller
             .finished(run.id, &key, &end.judged, took, end.next, end.at);
-        let erased = || Box::new((*key).clone().erase());
+        let key = Arc::unwrap_or_clone(key);
+        let erased = |key: ObjectRef<K>| Box::new(key.erase());
         self.outbox.push(match end.judged {
-            Judged::Succeeded(action) => Ok(((*key).clone(), action)),
-            Judged::Failed(error) | Judged::GaveUp(error) => Err(Error::ReconcilerFailed(error, erased())),
-            Judged::Panicked(message) => Err(Error::Panicked(message, erased())),
-            Judged::TimedOut(limit) => Err(Error::TimedOut(limit, erased())),
+            Judged::Succeeded(action) => Ok((key, action)),
+            Judged::Failed(error) | Judged::GaveUp(error) => Err(Error::ReconcilerFailed(error, erased(key))),
+            Judged::Panicked(message) => Err(Error::Panicked(message, erased(key))),
+            Judged::TimedOut(limit) => Err(Error::TimedOut(limit, erased(key))),
         });
     }
 

@@ -77,13 +77,17 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
         for pump in self.pumps.drain(..) {
             pump.abort();
         }
-        for running in self.running.drain(..).flatten() {
+        let under_way = self.shared.lock().queue.under_way();
+        let now = clock::now();
+        for (slot, key, started) in under_way {
+            let Some(running) = self.running.get_mut(slot.index()).and_then(Option::take) else {
+                continue;
+            };
             running.task.abort();
-            tracing::warn!(object.ref = %running.key, "still running at the end of the shutdown: dropped");
-            self.teller
-                .interrupted(running.run.id, &running.key, clock::now() - running.started);
+            tracing::warn!(object.ref = %key, "still running at the end of the shutdown: dropped");
+            self.teller.interrupted(running.id, &key, now - started);
             self.outbox
-                .push(Err(Error::Interrupted(Box::new((*running.key).clone().erase()))));
+                .push(Err(Error::Interrupted(Box::new((*key).clone().erase()))));
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     queue::{Popped, Queue, Settings, Wish},
     shutdown::Stage,
     trigger::{Level, Request},
+    uid::Uid,
 };
 
 /// How many keys one turn gives out at most; then others get the thread.
@@ -77,8 +78,9 @@ impl<K: Object> Shared<K> {
     pub(super) fn finish<E>(&self, ends: &mut [End<K, E>]) {
         let mut state = self.lock();
         for end in ends {
-            let uid = end.running.run.object.meta().uid.as_deref();
-            end.next = state.queue.finish(end.slot, uid, end.outcome, end.at);
+            end.next = state
+                .queue
+                .finish(end.trip.slot, end.trip.seen, end.outcome, end.at);
         }
     }
 
@@ -163,7 +165,7 @@ impl<K: Object> Inlet<K> {
             let wish = Wish {
                 level: request.level,
                 cause: request.cause,
-                uid: request.uid,
+                uid: request.uid.as_deref().map(Uid::of),
                 gone: request.gone,
             };
             let mut state = self.0.lock();

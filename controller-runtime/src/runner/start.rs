@@ -2,12 +2,18 @@
 
 use std::error::Error as StdError;
 
-use super::{Inlet, Run, Runner, drive::Running, guard::guard, task::spawn};
+use super::{
+    Inlet, Run, Runner,
+    drive::{Running, Trip},
+    guard::guard,
+    task::spawn,
+};
 use crate::{
     Action, Error,
     clock::Instant,
     object::{Object, ObjectRef},
-    queue::{Outcome, Popped},
+    queue::{Outcome, Popped, Seen},
+    store::Found,
     trigger::{Cause, Request},
 };
 
@@ -35,11 +41,12 @@ where
 
     fn start(&mut self, popped: Popped<ObjectRef<K>>, now: Instant) {
         self.settled = false;
-        let Some(object) = self.cache.find(&popped.key) else {
+        let Some(found) = self.cache.find_again(&popped.key, popped.seat) else {
             self.miss(&popped, now);
             return;
         };
-        if object.meta().namespace != popped.key.namespace {
+        let Found { object, uid, seat } = found;
+        if seat.is_none() && object.meta().namespace != popped.key.namespace {
             self.redirect(&popped, &object, now);
             return;
         }
@@ -52,26 +59,27 @@ where
         let span = self.teller.started(&run, &popped, &self.shared, now);
         let reconcile = &mut self.reconcile;
         let future = guard(|| span.in_scope(|| reconcile(run.clone())));
-        let (slot, timeout) = (popped.slot, self.config.timeout);
+        let (id, index, timeout) = (run.id, popped.slot.index(), self.config.timeout);
+        let trip = Trip {
+            slot: popped.slot,
+            key: popped.key,
+            run,
+            seen: Seen { uid, seat },
+            started: now,
+        };
         let task = match future {
-            Ok(future) => spawn(future, span, slot, timeout, &self.port),
+            Ok(future) => spawn(future, span, trip, timeout, &self.port),
             // Told as a task that ended at once, so that there is one way for outcomes.
             Err(message) => {
                 let failed = async move { std::panic::resume_unwind(Box::new(message)) };
-                spawn(failed, span, slot, timeout, &self.port)
+                spawn(failed, span, trip, timeout, &self.port)
             }
         };
-        let index = slot.index();
         if index >= self.running.len() {
             self.running.resize_with(index + 1, || None);
         }
         debug_assert!(self.running[index].is_none(), "a key never runs twice at once");
-        self.running[index] = Some(Running {
-            run,
-            key: popped.key,
-            started: now,
-            task,
-        });
+        self.running[index] = Some(Running { id, task });
     }
 
     /// The object is not in the store.
@@ -79,7 +87,7 @@ where
         self.shared
             .lock()
             .queue
-            .finish(popped.slot, None, Outcome::Missing, now);
+            .finish(popped.slot, Seen::default(), Outcome::Missing, now);
         tracing::debug!(object.ref = %popped.key, "not in the store: nothing to reconcile");
         self.outbox.push(Err(Error::ObjectNotFound(Box::new(
             (*popped.key).clone().erase(),
@@ -91,7 +99,9 @@ where
         let cause = {
             let mut state = self.shared.lock();
             let cause = state.queue.causes(popped.slot).pop();
-            state.queue.finish(popped.slot, None, Outcome::Missing, now);
+            state
+                .queue
+                .finish(popped.slot, Seen::default(), Outcome::Missing, now);
             cause.unwrap_or(Cause::Updated)
         };
         let mut key = (*popped.key).clone();

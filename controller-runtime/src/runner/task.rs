@@ -6,16 +6,15 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, future::Either};
+use futures::FutureExt;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{guard, shared::Shared};
+use super::{drive::Trip, guard, shared::Shared};
 use crate::{
     Action,
     clock::{self, Instant},
     object::Object,
-    queue::SlotId,
 };
 
 /// How a task ended.
@@ -28,8 +27,8 @@ pub(super) enum Ended<E> {
 
 /// What a task leaves behind.
 #[derive(Debug)]
-pub(super) struct Report<E> {
-    pub(super) slot: SlotId,
+pub(super) struct Report<K: Object, E> {
+    pub(super) trip: Trip<K>,
     pub(super) ended: Ended<E>,
     pub(super) at: Instant,
 }
@@ -37,7 +36,7 @@ pub(super) struct Report<E> {
 /// Where tasks leave their reports: at most one for each running key.
 pub(super) struct Port<K: Object, E> {
     shared: Arc<Shared<K>>,
-    reports: Mutex<Vec<Report<E>>>,
+    reports: Mutex<Vec<Report<K, E>>>,
 }
 
 impl<K: Object, E> Port<K, E> {
@@ -49,7 +48,7 @@ impl<K: Object, E> Port<K, E> {
     }
 
     /// Takes all reports, in exchange for an empty list whose memory is used again.
-    pub(super) fn take(&self, into: &mut Vec<Report<E>>) {
+    pub(super) fn take(&self, into: &mut Vec<Report<K, E>>) {
         debug_assert!(into.is_empty());
         std::mem::swap(
             into,
@@ -57,9 +56,10 @@ impl<K: Object, E> Port<K, E> {
         );
     }
 
-    fn leave(&self, report: Report<E>) {
+    fn leave(&self, trip: Trip<K>, ended: Ended<E>) {
+        let at = clock::now();
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.push(report);
+        reports.push(Report { trip, ended, at });
         let first = reports.len() == 1;
         drop(reports);
         // Later reports are taken together with the first.
@@ -72,31 +72,23 @@ impl<K: Object, E> Port<K, E> {
 /// Leaves a report even if the task is dropped, or the future panics while it is dropped.
 struct Duty<K: Object, E> {
     port: Arc<Port<K, E>>,
-    slot: SlotId,
-    done: bool,
+    /// Until the report is left.
+    trip: Option<Trip<K>>,
 }
 
 impl<K: Object, E> Duty<K, E> {
     fn fulfil(mut self, ended: Ended<E>) {
-        self.done = true;
-        self.report(ended);
-    }
-
-    fn report(&self, ended: Ended<E>) {
-        self.port.leave(Report {
-            slot: self.slot,
-            ended,
-            at: clock::now(),
-        });
+        if let Some(trip) = self.trip.take() {
+            self.port.leave(trip, ended);
+        }
     }
 }
 
 impl<K: Object, E> Drop for Duty<K, E> {
     fn drop(&mut self) {
-        if !self.done {
-            self.report(Ended::Panicked(
-                "the reconcile was dropped before its end".to_owned(),
-            ));
+        if let Some(trip) = self.trip.take() {
+            let message = "the reconcile was dropped before its end".to_owned();
+            self.port.leave(trip, Ended::Panicked(message));
         }
     }
 }
@@ -105,7 +97,7 @@ impl<K: Object, E> Drop for Duty<K, E> {
 pub(super) fn spawn<K, E>(
     reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
     span: tracing::Span,
-    slot: SlotId,
+    trip: Trip<K>,
     timeout: Option<Duration>,
     port: &Arc<Port<K, E>>,
 ) -> JoinHandle<()>
@@ -115,21 +107,22 @@ where
 {
     let duty = Duty {
         port: Arc::clone(port),
-        slot,
-        done: false,
+        trip: Some(trip),
     };
+    // Combinators rather than an async block, which would hold the reconcile twice.
     let caught = AssertUnwindSafe(reconcile)
         .catch_unwind()
         .map(|result| match result {
             Ok(result) => Ended::Returned(result),
             Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
         });
-    // Combinators rather than an async block, which would hold the reconcile twice.
-    let limited = match timeout {
-        None => Either::Left(caught),
-        Some(limit) => Either::Right(
-            tokio::time::timeout(limit, caught).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit))),
-        ),
-    };
-    tokio::spawn(limited.map(|ended| duty.fulfil(ended)).instrument(span))
+    // Two kinds of task rather than one that has room for a timer which is seldom used.
+    match timeout {
+        None => tokio::spawn(caught.map(|ended| duty.fulfil(ended)).instrument(span)),
+        Some(limit) => {
+            let limited =
+                tokio::time::timeout(limit, caught).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit)));
+            tokio::spawn(limited.map(|ended| duty.fulfil(ended)).instrument(span))
+        }
+    }
 }

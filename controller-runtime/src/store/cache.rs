@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt};
 use kube::runtime::reflector;
 
-use super::{NotReady, Store};
+use super::{Found, NotReady, Seat, Store};
 use crate::object::{Object, ObjectRef};
 
 /// Where a controller reads its primaries.
@@ -15,6 +15,13 @@ use crate::object::{Object, ObjectRef};
 pub trait Cache<K: Object>: Send + Sync + 'static {
     /// The object of that key.
     fn find(&self, key: &ObjectRef<K>) -> Option<Arc<K>>;
+
+    /// The object of that key, with `seat` as it was found last; for a store that can make use of it.
+    #[doc(hidden)]
+    fn find_again(&self, key: &ObjectRef<K>, seat: Option<Seat>) -> Option<Found<K>> {
+        let _ = seat;
+        self.find(key).map(Found::somewhere)
+    }
 
     /// The object of that uid, even before the first list is complete. An owner reference gives a hint: the object has
     /// that `name`, and lives in `namespace` or in none.
@@ -37,6 +44,10 @@ pub trait Cache<K: Object>: Send + Sync + 'static {
 impl<K: Object> Cache<K> for Store<K> {
     fn find(&self, key: &ObjectRef<K>) -> Option<Arc<K>> {
         self.get(key)
+    }
+
+    fn find_again(&self, key: &ObjectRef<K>, seat: Option<Seat>) -> Option<Found<K>> {
+        Store::find_again(self, key, seat)
     }
 
     fn find_owner(&self, uid: &str, _: Option<&str>, _: &str, _: &K::DynamicType) -> Option<Arc<K>> {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{
-    Key,
+    Found, Key, Seat,
     index::IndexFn,
     ready::{NotReady, Readiness},
     reflector::Reflector,
@@ -113,6 +113,19 @@ impl<T: Object> Store<T> {
         key.look_up(self.namespace.as_deref(), |namespace, name| {
             self.find(namespace, name)
         })
+    }
+
+    /// The object of that key, and where it is; most quickly where it was before.
+    pub(super) fn find_again(&self, key: &ObjectRef<T>, seat: Option<Seat>) -> Option<Found<T>> {
+        if self.overlay.is_some() {
+            return self.get(key).map(Found::somewhere);
+        }
+        if !self.is_synced() {
+            return None;
+        }
+        let table = self.shared.read();
+        let there = seat.and_then(|seat| table.seated(seat));
+        there.or_else(|| table.seated(table.seat(key.namespace.as_deref(), &key.name)?))
     }
 
     /// The object of that uid, if it is there.

@@ -1,7 +1,7 @@
 //! The table behind a store: objects by name and by uid, without copies of either.
 //!
 //! Objects stand densely in one vector; two hash tables of positions find them. Keys are read from the
-//! objects, so an object costs its `Arc`, a hash, a mark and two positions. Iteration is in the order of
+//! objects, so an object costs its `Arc`, a hash, a fingerprint, a mark and two positions. Iteration is in the order of
 //! arrival (a removal moves the last object into the gap), never in hash order: what follows from an
 //! iteration is the same in every process.
 
@@ -10,18 +10,20 @@ use std::{hash::BuildHasher, sync::Arc};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use kube::api::ObjectMeta;
 
-use super::index::{IndexFn, Indexes};
-use crate::object::Object;
+use super::{
+    Found, Seat,
+    index::{IndexFn, Indexes},
+};
+use crate::{object::Object, uid::Uid};
 
 /// The number of one listing. An entry carries that of the last listing which saw it.
 pub(super) type Listing = u32;
 
 struct Entry<T> {
     object: Arc<T>,
-    /// Of namespace and name.
+    /// Of namespace and name; so that a table that grows need not read the objects.
     hash: u64,
-    /// Of the uid; so that a table that grows need not read the objects.
-    uid_hash: u64,
+    uid: Option<Uid>,
     seen: Listing,
 }
 
@@ -74,11 +76,28 @@ impl<T: Object> Table<T> {
     }
 
     pub(super) fn get_uid(&self, uid: &str) -> Option<&Arc<T>> {
-        let hash = self.hasher.hash_one(uid);
+        let hash = Uid::of(uid).hash();
         let position = self
             .by_uid
             .find(hash, |&position| self.meta(position).uid.as_deref() == Some(uid))?;
         self.at(*position)
+    }
+
+    /// Where the object of that name is.
+    pub(super) fn seat(&self, namespace: Option<&str>, name: &str) -> Option<Seat> {
+        let hash = self.hasher.hash_one((namespace, name));
+        let position = self.position_of(hash, namespace, name)?;
+        Some(Seat::new(position, hash))
+    }
+
+    /// What is at that place, if it still belongs to the same name.
+    pub(super) fn seated(&self, seat: Seat) -> Option<Found<T>> {
+        let entry = self.entries.get(seat.position() as usize)?;
+        (entry.hash == seat.hash).then(|| Found {
+            object: Arc::clone(&entry.object),
+            uid: entry.uid,
+            seat: Some(seat),
+        })
     }
 
     /// Puts `object` in, unless it is there already at that version.
@@ -105,9 +124,8 @@ impl<T: Object> Table<T> {
             self.unlink_uid(position);
         }
         let new = Arc::new(object);
-        let uid_hash = self.hash_uid(&new);
         let entry = &mut self.entries[position as usize];
-        entry.uid_hash = uid_hash;
+        entry.uid = uid_of(&*new);
         let old = std::mem::replace(&mut entry.object, Arc::clone(&new));
         if !same_uid {
             self.link_uid(position);
@@ -119,12 +137,10 @@ impl<T: Object> Table<T> {
     fn push(&mut self, object: T, hash: u64, seen: Listing) -> Put<T> {
         let position = narrow(self.entries.len());
         let new = Arc::new(object);
-        let object = Arc::clone(&new);
-        let uid_hash = self.hash_uid(&new);
         self.entries.push(Entry {
-            object,
+            object: Arc::clone(&new),
             hash,
-            uid_hash,
+            uid: uid_of(&*new),
             seen,
         });
         let entries = &self.entries;
@@ -197,23 +213,16 @@ impl<T: Object> Table<T> {
         self.entries[position as usize].object.meta()
     }
 
-    fn hash_uid(&self, object: &T) -> u64 {
-        let uid = object.meta().uid.as_deref();
-        uid.map_or(0, |uid| self.hasher.hash_one(uid))
-    }
-
     fn link_uid(&mut self, position: u32) {
         let entries = &self.entries;
-        let entry = &entries[position as usize];
-        if entry.object.meta().uid.is_some() {
-            self.by_uid.insert_unique(entry.uid_hash, position, |&position| {
-                entries[position as usize].uid_hash
-            });
+        if let Some(uid) = entries[position as usize].uid {
+            self.by_uid
+                .insert_unique(uid.hash(), position, |&position| uid_hash(entries, position));
         }
     }
 
     fn unlink_uid(&mut self, position: u32) {
-        let hash = self.entries[position as usize].uid_hash;
+        let hash = uid_hash(&self.entries, position);
         if let Ok(found) = self.by_uid.find_entry(hash, |&other| other == position) {
             found.remove();
         }
@@ -237,7 +246,7 @@ impl<T: Object> Table<T> {
         self.by_name
             .shrink_to(len * 2, |&position| entries[position as usize].hash);
         self.by_uid
-            .shrink_to(len * 2, |&position| entries[position as usize].uid_hash);
+            .shrink_to(len * 2, |&position| uid_hash(entries, position));
         self.indexes.shrink_to(len * 2);
     }
 
@@ -259,6 +268,14 @@ impl<T: Object> Table<T> {
             "a uid belongs to an entry"
         );
     }
+}
+
+fn uid_of(object: &impl Object) -> Option<Uid> {
+    object.meta().uid.as_deref().map(Uid::of)
+}
+
+fn uid_hash<T>(entries: &[Entry<T>], position: u32) -> u64 {
+    entries[position as usize].uid.map_or(0, Uid::hash)
 }
 
 /// The names that make a key. An object without a name is not let into a store.

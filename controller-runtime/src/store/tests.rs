@@ -14,7 +14,7 @@ use kube::{Resource, api::ObjectMeta};
 use proptest::prelude::*;
 
 use super::*;
-use crate::object::ObjectRef;
+use crate::{object::ObjectRef, uid::Uid};
 
 /// Namespace, name.
 type Name = (&'static str, &'static str);
@@ -205,6 +205,23 @@ impl World {
         }
     }
 
+    /// Looks for every object from where it was found last, however long ago.
+    fn look_again(&self, seats: &mut BTreeMap<Name, Seat>) -> Result<(), TestCaseError> {
+        let store = self.reflector.store();
+        for name in NAMES {
+            let key = ObjectRef::new(name.1).within(name.0);
+            let found = Cache::find_again(&store, &key, seats.get(&name).copied());
+            let expected = store.get(name);
+            prop_assert_eq!(found.as_ref().map(|found| &found.object), expected.as_ref());
+            if let Some(found) = found {
+                let uid = found.object.metadata.uid.as_deref().map(Uid::of);
+                prop_assert_eq!(found.uid, uid);
+                seats.extend(found.seat.map(|seat| (name, seat)));
+            }
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), TestCaseError> {
         let store = self.reflector.store();
         prop_assert_eq!(store.len(), self.model.len());
@@ -255,10 +272,11 @@ impl World {
 proptest! {
     #[test]
     fn readers_indexes_and_subscribers_agree_after_every_step(ops in prop::collection::vec(op(), 0..50)) {
-        let mut world = World::new();
+        let (mut world, mut seats) = (World::new(), BTreeMap::new());
         for op in &ops {
             world.step(op);
             world.check()?;
+            world.look_again(&mut seats)?;
         }
     }
 }
