@@ -11,6 +11,7 @@
 //! The documentation for users stands on the re-export in `controller-runtime`, where its examples compile.
 
 mod args;
+mod controller_test;
 mod errors;
 mod expand;
 mod fallback;
@@ -32,6 +33,15 @@ pub fn controller(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     controller_tokens(attribute.into(), item.into()).into()
+}
+
+/// Makes a test of a function that takes a cluster. Documented at `controller_runtime::controller_test`.
+#[proc_macro_attribute]
+pub fn controller_test(
+    attribute: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    controller_test::expand(attribute.into(), &item.into()).into()
 }
 
 /// Says how a user's own error is tried again. Documented at `controller_runtime::ReconcileError`.

@@ -8,7 +8,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Item, Meta};
 
-use super::controller_tokens;
+use super::{controller_test, controller_tokens};
 
 fn snapshots() -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("snapshots");
@@ -28,11 +28,17 @@ fn expand(source: &str) -> TokenStream {
     let Some(Item::Fn(function)) = file.items.first_mut() else {
         panic!("a function")
     };
-    let attribute = match function.attrs.remove(0).meta {
+    let meta = function.attrs.remove(0).meta;
+    let test = meta.path().is_ident("controller_test");
+    let attribute = match meta {
         Meta::List(list) => list.tokens,
         _ => TokenStream::new(),
     };
-    controller_tokens(attribute, function.to_token_stream())
+    if test {
+        controller_test::expand(attribute, &function.to_token_stream())
+    } else {
+        controller_tokens(attribute, function.to_token_stream())
+    }
 }
 
 #[test]
@@ -117,6 +123,18 @@ fn generated_code_names_nothing_bare() {
     let ours: TokenStream = expanded.into_iter().skip(given).collect();
     assert!(ours.to_string().contains("__private"), "it was expanded");
     assert_eq!(bare(ours), [""; 0]);
+}
+
+#[test]
+fn a_test_names_nothing_bare() {
+    let attribute = quote!(run = operator(), seed = 7, workloads = "1s");
+    let function = quote!(
+        #[should_panic]
+        async fn holds(cluster: Cluster) -> Outcome {}
+    );
+    let expanded = controller_test::expand(attribute, &function);
+    assert!(expanded.to_string().contains("__private"), "it was expanded");
+    assert_eq!(bare(expanded), [""; 0]);
 }
 
 fn bare(tokens: TokenStream) -> Vec<String> {
@@ -207,6 +225,11 @@ fn odd_tokens_are_told() {
             assert!(
                 expanded.starts_with(&function.to_string()),
                 "{attribute}: {expanded}"
+            );
+            let test = controller_test::expand(attribute.clone(), &function).to_string();
+            assert!(
+                test.contains("compile_error") || test.contains("__private"),
+                "{attribute}: {test}"
             );
         }
     }

@@ -11,8 +11,12 @@ pub use std::{
     write,
 };
 
+pub use core::prelude::v1::test;
+
 pub use kube::{core::PartialObjectMeta, discovery::ApiResource};
 
+#[cfg(feature = "testing")]
+pub use crate::testing;
 pub use crate::{
     declare::Scope,
     reconcile::{

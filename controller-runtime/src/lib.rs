@@ -31,6 +31,8 @@ mod revision;
 pub mod runner;
 mod shutdown;
 pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod trigger;
 mod uid;
 pub mod watch;
@@ -71,6 +73,9 @@ pub use controller_macros::ReconcileError;
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/controller.md")]
 pub use controller_macros::controller;
+#[cfg(feature = "testing")]
+#[doc = include_str!("docs/controller_test.md")]
+pub use controller_macros::controller_test;
 
 /// The examples of README compile.
 #[cfg(doctest)]

@@ -13,5 +13,7 @@ pub use crate::{
     store::Store,
     watch::Informer,
 };
+#[cfg(feature = "testing")]
+pub use controller_macros::controller_test;
 #[cfg(feature = "macros")]
 pub use controller_macros::{ReconcileError, controller};

@@ -26,11 +26,7 @@ impl Server {
 
     /// A client that names itself, so that the journal and `managedFields` can tell it apart.
     pub fn client_named(&self, agent: impl Into<String>) -> kube::Client {
-        let service = Service {
-            agent: Some(agent.into()),
-            ..self.service()
-        };
-        kube::Client::new(service, "default")
+        kube::Client::new(self.service().named(agent), "default")
     }
 
     /// A client that acts as a user, whatever credentials the server knows.
@@ -51,6 +47,15 @@ impl Server {
             agent: None,
             peer: Peer::User(user),
         }
+    }
+}
+
+impl Service {
+    /// The same, with this `User-Agent`: the journal, `managedFields` and faults tell it apart by it.
+    #[must_use]
+    pub fn named(mut self, agent: impl Into<String>) -> Self {
+        self.agent = Some(agent.into());
+        self
     }
 }
 

@@ -176,6 +176,11 @@ impl Server {
         Journal(self.inner.log().all())
     }
 
+    /// How many requests the journal was told of so far: the sequence of its last entry.
+    pub fn requests(&self) -> u64 {
+        self.inner.log().sequence()
+    }
+
     /// The revision of the last write.
     pub fn revision(&self) -> u64 {
         self.inner.state().store.revision()

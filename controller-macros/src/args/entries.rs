@@ -93,7 +93,7 @@ fn entry(
 ) -> syn::Result<()> {
     let ident = match next(input) {
         Some(TokenTree::Ident(_)) => input.call(Ident::parse_any)?,
-        Some(token) => return Err(errors::expected_item(token)),
+        Some(token) => return Err(errors::expected_item(token, keys)),
         None => return Ok(()),
     };
     let Some(key) = keys.iter().find(|key| ident == key.name) else {

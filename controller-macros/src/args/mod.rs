@@ -9,12 +9,12 @@ mod message;
 mod predicate;
 mod relation;
 mod rule;
-mod value;
+pub(crate) mod value;
 
 use proc_macro2::{Span, TokenStream};
 use syn::{Ident, LitStr, Path, Type, ext::IdentExt, parse::ParseStream, parse::Parser};
 
-pub(crate) use entries::{Entry, Form, Key};
+pub(crate) use entries::{Entry, Form, Key, parse};
 pub(crate) use error_enum::{ErrorEnum, Retry, Variant};
 pub(crate) use message::Message;
 pub(crate) use predicate::Predicate;
@@ -26,9 +26,9 @@ use crate::errors::{self, Errors};
 
 /// Every item of the attribute.
 pub(crate) const KEYS: &[Key] = &[
-    Key::new("as", Form::Value, "as = Name"),
-    Key::new("name", Form::Value, "name = \"documents\""),
     Key::new("owns", Form::List, "owns(ConfigMap)").often(),
+    Key::new("name", Form::Value, "name = \"documents\""),
+    Key::new("as", Form::Value, "as = Name"),
     Key::new("watches", Form::List, "watches(Secret, map(|secret| …))").often(),
     Key::new(
         "references",
@@ -86,7 +86,7 @@ impl Args {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut args = Self::default();
         let parsed = (|input: ParseStream<'_>| {
-            entries::parse(input, KEYS, errors, &mut |entry, input, errors| {
+            parse(input, KEYS, errors, &mut |entry, input, errors| {
                 args.item(entry, input, errors)
             });
             Ok(())
@@ -116,7 +116,7 @@ impl Args {
             "config" => self.config = Config::parse(input, errors),
             "backoff" => self.backoff = Backoff::parse(input, errors),
             "cleanup" => self.cleanup = Some((entry.span, value::path(input, entry)?)),
-            "status" => entries::parse(input, STATUS_KEYS, errors, &mut |flag, _, _| {
+            "status" => parse(input, STATUS_KEYS, errors, &mut |flag, _, _| {
                 self.conditions = Some(flag.span);
                 Ok(())
             }),

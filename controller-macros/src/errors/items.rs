@@ -6,10 +6,15 @@ use syn::Error;
 
 use crate::args::Key;
 
-pub(crate) fn expected_item(token: impl ToTokens) -> Error {
+pub(crate) fn expected_item(token: impl ToTokens, keys: &[Key]) -> Error {
+    let examples: Vec<_> = keys
+        .iter()
+        .take(2)
+        .map(|key| format!("`{}`", key.example))
+        .collect();
     Error::new_spanned(
         token,
-        "expected an item such as `owns(ConfigMap)` or `name = \"documents\"`",
+        format!("expected an item such as {}", examples.join(" or ")),
     )
 }
 

@@ -5,13 +5,14 @@
 mod function;
 mod items;
 mod own;
+mod test;
 mod values;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::Error;
 
-pub(crate) use self::{function::*, items::*, own::*, values::*};
+pub(crate) use self::{function::*, items::*, own::*, test::*, values::*};
 
 /// Collects errors. It must be finished: dropping it unfinished is a bug of this crate.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    fmt,
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -32,6 +33,19 @@ pub struct Board {
     started: Instant,
     state: Arc<Mutex<State>>,
     feed: Feed,
+    heard: Heard,
+}
+
+type Listening = Box<dyn Fn(&Happening) + Send + Sync>;
+
+/// Who is called when something happens.
+#[derive(Clone, Default)]
+struct Heard(Arc<RwLock<Option<Listening>>>);
+
+impl fmt::Debug for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Heard")
+    }
 }
 
 #[derive(Debug)]
@@ -104,6 +118,7 @@ impl Board {
                 leadership: None,
             })),
             feed: Feed::new(),
+            heard: Heard::default(),
         };
         board.tell(Happening::Started {
             operator: name.to_owned(),
@@ -214,7 +229,35 @@ impl Board {
         self.started.elapsed()
     }
 
+    /// Calls `listener` with everything that happens from now on, at that moment. It must not wait. There is one: a second
+    /// takes the place of the first.
+    pub fn hear(&self, listener: impl Fn(&Happening) + Send + Sync + 'static) {
+        self.heard
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(Box::new(listener));
+    }
+
+    /// Whether a key can run at this moment and no reconcile is under way that it could wait for. Until all stores are filled,
+    /// none can.
+    pub fn has_work(&self) -> bool {
+        let now = clock::now();
+        self.change(|state| {
+            let gauges = state
+                .controllers
+                .values()
+                .filter_map(|controller| controller.gauge.as_ref());
+            gauges
+                .map(Gauge::read)
+                .any(|depth| depth.synced && depth.running == 0 && !depth.is_settled(now))
+        })
+    }
+
     pub(super) fn tell(&self, happening: Happening) {
+        if let Some(listener) = &*self.heard.0.read().unwrap_or_else(PoisonError::into_inner) {
+            listener(&happening);
+        }
         self.feed.write(&happening.at(millis(self.uptime())));
     }
 

@@ -59,6 +59,11 @@ impl RunOptions {
         self
     }
 
+    /// The namespaces it watches.
+    pub fn watched(&self) -> &Namespaces {
+        &self.namespaces
+    }
+
     /// Reconciles only while this process leads.
     pub fn elect(mut self, election: ElectionOptions) -> Self {
         self.election = Some(election);
@@ -161,9 +166,8 @@ impl Operator {
         }
         let mut names: Vec<_> = self.declarations().map(|declaration| &declaration.name).collect();
         names.sort();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => return Err(OperatorError::SameName(pair[0].clone())),
-            None => {}
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(OperatorError::SameName(pair[0].clone()));
         }
         self.check_conditions()
     }

@@ -185,7 +185,7 @@ pub(super) fn with_conditions(
         }
         put(&mut all, condition);
     }
-    if all.as_array().is_some_and(|all| all.is_empty()) {
+    if all.as_array().is_some_and(Vec::is_empty) {
         wanted.remove("conditions");
     } else {
         wanted.insert("conditions".to_owned(), all);

@@ -17,9 +17,12 @@ use crate::{
 
 #[tokio::main]
 async fn main() -> controller_runtime::Result<()> {
+    operator().main().await
+}
+
+/// What `main` and the tests run.
+fn operator() -> Operator {
     Operator::new("documents")
         .crd::<Document>()
         .controller(reconcile::controller(App::connect))
-        .main()
-        .await
 }

@@ -1,23 +1,16 @@
-//! The function alone, and the whole on an API server in this process, on paused time.
+//! The function alone, and the whole on a cluster inside the test, on virtual time.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-
-use controller_apiserver::{Fault, Server, When, access::User};
 use controller_runtime::{
-    operator::{ElectionOptions, ManifestOptions, RunOptions},
+    operator::{ElectionOptions, RunOptions},
     prelude::*,
+    testing::{Cluster, Fault, When},
 };
-use k8s_openapi::{
-    api::core::v1::{ConfigMap, Secret},
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-};
-use kube::{
-    CustomResourceExt,
-    api::{Api, Patch, PatchParams, PostParams},
-};
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::{Value, json};
 
 use crate::{
     controller::{App, DocumentError, reconcile},
+    operator,
     types::{Document, DocumentSpec},
 };
 
@@ -32,27 +25,23 @@ fn document(title: &str) -> Document {
     document
 }
 
-fn secret() -> Secret {
-    let label = ("example.com/documents".to_owned(), "welcome".to_owned());
-    Secret {
-        metadata: ObjectMeta {
-            name: Some("readers".to_owned()),
-            namespace: Some("default".to_owned()),
-            labels: Some(BTreeMap::from([label])),
-            ..ObjectMeta::default()
-        },
-        ..Secret::default()
-    }
+fn secret() -> Value {
+    let labels = json!({"example.com/documents": "welcome"});
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "readers", "labels": labels}})
+}
+
+async fn text(cluster: &Cluster) -> String {
+    let map = cluster.get::<ConfigMap>("welcome").await;
+    map.data.unwrap()["document.md"].clone()
 }
 
 /// The function is an ordinary one: call it.
-#[tokio::test(start_paused = true)]
-async fn a_blank_title_and_a_missing_secret_are_errors_of_their_own() {
-    let client = Server::new().client();
-    let app = Arc::new(App::connect(&client).await.unwrap());
+#[controller_test]
+async fn a_blank_title_and_a_missing_secret_are_errors_of_their_own(cluster: Cluster) {
+    let app = Arc::new(App::connect(&cluster.client()).await.unwrap());
     let call = async |title: &str| {
         let document = document(title);
-        let children = Children::new(client.clone(), "document", &document);
+        let children = Children::new(cluster.client(), "document", &document);
         reconcile(Arc::new(document), app.clone(), Store::from_objects([]), children)
             .await
             .unwrap_err()
@@ -66,97 +55,51 @@ async fn a_blank_title_and_a_missing_secret_are_errors_of_their_own() {
 }
 
 /// The whole: the map follows when the Secret appears, and goes when the owner goes.
-#[tokio::test(start_paused = true)]
-async fn the_map_follows_the_secret_and_the_owner() {
-    let server = Server::new();
-    let client = server.client();
-    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    crds.create(&PostParams::default(), &Document::crd())
-        .await
-        .unwrap();
-    let operator = Operator::new("documents").controller(reconcile::controller(App::connect));
-    let _running = tokio::spawn(operator.run(RunOptions::new().client(client.clone())));
-    let documents: Api<Document> = Api::default_namespaced(client.clone());
-    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
-    let secrets: Api<Secret> = Api::default_namespaced(client);
-
-    documents
-        .create(&PostParams::default(), &document("Welcome"))
-        .await
-        .unwrap();
-    server.advance(Duration::from_secs(10)).await.unwrap();
+#[controller_test(run = operator())]
+async fn the_map_follows_the_secret_and_the_owner(cluster: Cluster) {
+    cluster.apply(document("Welcome")).await;
+    cluster.advance(Duration::from_secs(10)).await;
     assert!(
-        maps.get_opt("welcome").await.unwrap().is_none(),
+        cluster.find::<ConfigMap>("welcome").await.is_none(),
         "there is no Secret yet"
     );
 
-    secrets.create(&PostParams::default(), &secret()).await.unwrap();
-    server.settle().await.unwrap();
-    let map = maps.get("welcome").await.unwrap();
-    let text = &map.data.unwrap()["document.md"];
-    assert!(
-        text.starts_with("# Welcome\n\nHello.\n\nPublished on Kubernetes v"),
-        "{text}"
-    );
+    cluster.apply(secret()).await;
+    cluster.settle().await;
+    let text = text(&cluster).await;
+    let start = "# Welcome\n\nHello.\n\nPublished on Kubernetes v";
+    assert!(text.starts_with(start), "{text}");
 
-    documents.delete("welcome", &Default::default()).await.unwrap();
-    server.settle().await.unwrap();
+    cluster.delete::<Document>("welcome").await;
+    cluster.settle().await;
     assert!(
-        maps.get_opt("welcome").await.unwrap().is_none(),
+        cluster.find::<ConfigMap>("welcome").await.is_none(),
         "it goes with its owner"
     );
 }
 
 /// The printed roles, and nothing beside them, take a Document through its whole life; and no right is left over.
-#[tokio::test(start_paused = true)]
-async fn the_printed_roles_are_exact() {
-    // Some clusters have this admission: it asks for rights that go unnoticed elsewhere.
-    let server = Server::builder().enforce_owner_references(true).build();
-    let operator = Operator::new("documents")
-        .crd::<Document>()
-        .controller(reconcile::controller(App::connect));
-    let options = ManifestOptions::new("operators", "documents:1");
-    server
-        .install(operator.manifests(&options).unwrap())
-        .await
-        .unwrap();
-    let roles = operator.roles(&options);
-    let account = User::service_account("operators", "documents");
-    let election = ElectionOptions::new().namespace("operators");
-    let run = RunOptions::new()
-        .client(server.client_as(account.clone()))
-        .elect(election);
+#[controller_test]
+async fn the_printed_roles_are_exact(cluster: Cluster) {
     // So that `list` is needed, as on servers that know no streaming lists.
-    server.faults().inject(When::any(), Fault::RefuseStreamingLists);
-    let _running = tokio::spawn(operator.run(run));
-
-    let documents: Api<Document> = Api::default_namespaced(server.client());
-    let maps: Api<ConfigMap> = Api::default_namespaced(server.client());
-    let secrets: Api<Secret> = Api::default_namespaced(server.client());
-    let created = PostParams::default();
-    secrets.create(&created, &secret()).await.unwrap();
-    documents.create(&created, &document("Welcome")).await.unwrap();
+    cluster.fault(When::any(), Fault::RefuseStreamingLists);
+    let elect = RunOptions::new().elect(ElectionOptions::new());
+    cluster.start_with(operator(), elect).await;
+    cluster.apply(secret()).await;
+    cluster.apply(document("Welcome")).await;
     // Long enough to renew the lease.
-    server.advance(Duration::from_secs(20)).await.unwrap();
-    let title = serde_json::json!({ "spec": { "title": "Welcome back" } });
-    documents
-        .patch("welcome", &PatchParams::default(), &Patch::Merge(title))
-        .await
-        .unwrap();
-    server.settle().await.unwrap();
+    cluster.advance(Duration::from_secs(20)).await;
+    cluster.apply(document("Welcome back")).await;
+    cluster.settle().await;
     // Someone edits the map. Both times it is taken back, and an Event tells so: one that is made, and then counted up.
     for text in ["mine", "mine again"] {
-        let edit = serde_json::json!({ "data": { "document.md": text } });
-        maps.patch("welcome", &PatchParams::default(), &Patch::Merge(edit))
-            .await
-            .unwrap();
-        server.settle().await.unwrap();
+        let edit = json!({"data": {"document.md": text}});
+        cluster.patch::<ConfigMap>("welcome", edit).await;
+        cluster.settle().await;
     }
-    let text = maps.get("welcome").await.unwrap().data.unwrap();
-    assert!(text["document.md"].starts_with("# Welcome back"), "{text:?}");
-    documents.delete("welcome", &Default::default()).await.unwrap();
-    server.advance(Duration::from_secs(5)).await.unwrap();
-
-    let used = server.journal().user(&account.name).rights();
-    roles.audit("the life of a Document", used).assert_rbac_exact();
+    let text = text(&cluster).await;
+    assert!(text.starts_with("# Welcome back"), "{text}");
+    cluster.delete::<Document>("welcome").await;
+    cluster.advance(Duration::from_secs(5)).await;
+    cluster.audit("the life of a Document").assert_rbac_exact();
 }
