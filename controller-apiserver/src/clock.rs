@@ -6,7 +6,12 @@
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::time::Instant;
+pub(crate) use tokio::time::Instant;
+
+/// The present of tokio's clock, for what only measures how long something takes.
+pub(crate) fn instant() -> Instant {
+    Instant::now()
+}
 
 /// The server's time.
 #[derive(Clone, Debug)]
@@ -17,7 +22,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn starting_at(epoch: Timestamp) -> Self {
-        let start = Instant::now();
+        let start = instant();
         Self { epoch, start }
     }
 

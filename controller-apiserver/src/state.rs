@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::access::{Claims, Guard, Identity};
-use crate::clock::{Clock, Identifiers, seconds};
+use crate::clock::{Clock, Identifiers, instant, seconds};
 use crate::controllers::Work;
 use crate::controllers::definition::{self, Known};
 use crate::controllers::workloads::Simulation;
@@ -49,7 +49,7 @@ impl State {
             clock,
             ids: Identifiers::seeded(seed),
             work: Work::default(),
-            simulation: Simulation::new(None),
+            simulation: Simulation::new(None, instant()),
             definitions: BTreeMap::new(),
             guard,
             ca: String::new(),

@@ -14,8 +14,7 @@ pub(crate) mod workloads;
 
 pub(crate) use work::Work;
 
-use tokio::time::Instant;
-
+use crate::clock::instant;
 use crate::state::State;
 use work::Item;
 
@@ -28,7 +27,7 @@ pub(crate) struct Enabled {
 
 /// Works off everything that was noted, and what follows from it.
 pub(crate) fn run(state: &mut State, enabled: Enabled) {
-    for (collection, key) in state.simulation.begin(Instant::now()) {
+    for (collection, key) in state.simulation.begin(instant()) {
         state.work.push(Item::Object { collection, key });
     }
     while let Some(item) = state.work.next() {

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::{Inner, Server};
 use crate::access::{Authenticator, Guard, RBAC_GROUP, Signer, Tokens, default_objects, resource_of};
-use crate::clock::Clock;
+use crate::clock::{Clock, instant};
 use crate::controllers::workloads::Simulation;
 use crate::controllers::{self, Enabled};
 use crate::object::{meta_mut, meta_str};
@@ -179,7 +179,7 @@ impl ServerBuilder {
             ..Guard::new(authenticator)
         };
         let mut state = State::new(clock, self.seed, self.limits, guard);
-        state.simulation = Simulation::new(self.workloads);
+        state.simulation = Simulation::new(self.workloads, instant());
         state.work.workloads = self.workloads.is_some();
         state.accounts = self.enabled.accounts;
         state.ca = self.ca;
@@ -198,6 +198,7 @@ impl ServerBuilder {
                 watches: super::Watches::default(),
                 flights: super::Flights::default(),
                 faults: crate::fault::Faults::default(),
+                documents: crate::openapi::Documents::default(),
                 probes: super::Probes::default(),
                 enabled: self.enabled,
                 latency: self.latency,

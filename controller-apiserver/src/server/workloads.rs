@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Server;
+use crate::clock::instant;
 use crate::controllers::workloads::{self, PodFate};
 
 /// What becomes of the Pods of a server whose
@@ -29,7 +30,7 @@ impl Workloads<'_> {
     {
         let labels = labels.into_iter().map(|(key, value)| (key.into(), value.into()));
         let labels: BTreeMap<String, String> = labels.collect();
-        workloads::tell(&mut self.0.inner.state(), labels, fate);
+        workloads::tell(&mut self.0.inner.state(), labels, fate, instant());
         self.0.inner.work.notify_one();
     }
 }

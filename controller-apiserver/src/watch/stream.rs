@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 use super::frame::{self, Frames};
 use super::{Opening, Start};
+use crate::clock::{Instant, instant};
 use crate::codec::accept::Accept;
 use crate::fault::StreamFault;
 use crate::registry::Resource;
@@ -97,7 +97,7 @@ impl WatchStream {
         opening: Opening,
         fault: StreamFault,
     ) -> Self {
-        let now = Instant::now();
+        let now = instant();
         let progress = Arc::new(Progress {
             what: format!(
                 "watch of {} in {}",
@@ -256,7 +256,7 @@ impl WatchStream {
         if !matches!(self.phase, Phase::Following) {
             return;
         }
-        let now = Instant::now();
+        let now = instant();
         if now >= self.deadline && !self.fault.no_timeout {
             self.ending = true;
             return;
@@ -287,7 +287,7 @@ impl WatchStream {
                     self.take_present(&state);
                     return false;
                 }
-                if Instant::now() >= until {
+                if instant() >= until {
                     self.fail(&ApiError::too_large_revision(asked, revision));
                 }
                 true

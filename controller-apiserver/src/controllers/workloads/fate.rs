@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
+use crate::clock::Instant;
 use crate::controllers::work::Place;
 
 /// What becomes of a Pod.
@@ -62,10 +61,10 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    pub(crate) fn new(takes: Option<Duration>) -> Self {
+    pub(crate) fn new(takes: Option<Duration>, now: Instant) -> Self {
         Self {
             takes,
-            now: Instant::now(),
+            now,
             told: Vec::new(),
             came: BTreeMap::new(),
             ready: BTreeMap::new(),
@@ -79,10 +78,13 @@ impl Simulation {
     }
 
     /// Remembers what becomes of Pods with these labels; it goes before what was told earlier.
-    pub(super) fn tell(&mut self, labels: BTreeMap<String, String>, fate: PodFate) {
+    pub(super) fn tell(&mut self, labels: BTreeMap<String, String>, fate: PodFate, now: Instant) {
         self.told.retain(|told| told.labels != labels);
-        let at = Instant::now();
-        self.told.push(Told { labels, fate, at });
+        self.told.push(Told {
+            labels,
+            fate,
+            at: now,
+        });
     }
 
     /// The fate of a Pod, and when it comes true.

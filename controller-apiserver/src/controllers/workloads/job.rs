@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::JOBS;
 use super::owned::{MOST, Owned, conditions, delete, make_pod, owned, set_condition, set_status};
 use super::replica_set::put;
+use crate::clock::Instant;
 use crate::object::is_terminating;
 use crate::state::State;
 

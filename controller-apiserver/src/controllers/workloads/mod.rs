@@ -30,6 +30,7 @@ pub use fate::PodFate;
 pub(crate) use fate::Simulation;
 
 use super::work::Item;
+use crate::clock::Instant;
 use crate::state::State;
 
 const DEPLOYMENTS: &str = "apps/deployments";
@@ -65,8 +66,8 @@ pub(super) fn attempt(state: &mut State, collection: &str, key: &str) {
 }
 
 /// Tells what becomes of Pods with these labels, those there are and those to come.
-pub(crate) fn tell(state: &mut State, labels: BTreeMap<String, String>, fate: PodFate) {
-    state.simulation.tell(labels, fate);
+pub(crate) fn tell(state: &mut State, labels: BTreeMap<String, String>, fate: PodFate, now: Instant) {
+    state.simulation.tell(labels, fate, now);
     let pods: Vec<String> = state
         .store
         .scan("pods", "")

@@ -3,12 +3,11 @@
 //! Source: API documentation, "Validation expressions" (escaping). A name that cannot be written
 //! as an identifier even so is not visible to rules.
 
-/// Words that cannot stand as a field.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
+/// Words that are literals and operators.
+const LITERAL: [&str; 4] = ["true", "false", "null", "in"];
+
+/// Words that are kept for later: names of neither variables nor fields.
+pub(super) const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",
@@ -30,7 +29,7 @@ const RESERVED: [&str; 21] = [
 
 /// The identifier for a field, if it has one.
 pub(super) fn escape(name: &str) -> Option<String> {
-    if RESERVED.contains(&name) {
+    if LITERAL.contains(&name) || RESERVED.contains(&name) {
         return Some(format!("__{name}__"));
     }
     let mut out = String::with_capacity(name.len());

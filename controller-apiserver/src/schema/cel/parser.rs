@@ -6,6 +6,7 @@
 use kube_cel::cel::Value;
 
 use super::ast::{Access, Binary, Expr, Unary};
+use super::escape::RESERVED;
 use super::lexer::{self, Token};
 use super::macros;
 
@@ -14,27 +15,6 @@ const LONGEST: usize = 100_000;
 
 /// The deepest nesting. The server allows 250; rules in practice have less than 20.
 const DEEPEST: usize = 80;
-
-/// Names that cannot be variables.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// Parses an expression.
 pub(super) fn parse(text: &str) -> Result<Expr, String> {
