@@ -3,8 +3,8 @@
 use super::*;
 use crate::registry::custom;
 
-fn registry() -> Registry {
-    let definition = json!({
+fn definition() -> Value {
+    json!({
         "metadata": {"name": "widgets.example.com"},
         "spec": {
             "group": "example.com", "scope": "Namespaced",
@@ -22,23 +22,26 @@ fn registry() -> Registry {
                 }}}},
             }],
         },
-    });
-    let mut registry = Registry::new();
-    registry.define("widgets.example.com", custom::served(&definition, 1, 1));
-    registry
+    })
 }
 
-fn read(registry: &Registry, group: &str, version: &str) -> Value {
-    serde_json::from_slice(&document(registry, group, version).unwrap()).unwrap()
+fn resources() -> Vec<Arc<Resource>> {
+    let mut registry = Registry::new();
+    registry.define("widgets.example.com", custom::served(&definition(), 1, 1));
+    registry.all().cloned().collect()
+}
+
+fn read(resources: &[Arc<Resource>], group: &str, version: &str) -> Value {
+    serde_json::from_slice(&document(resources, group, version).unwrap()).unwrap()
 }
 
 #[test]
 fn every_group_version_has_a_document() {
-    let registry = registry();
-    let index = index(&registry);
+    let made = Made::of(0, &resources());
+    let index: Value = serde_json::from_slice(&made.index).unwrap();
     for (place, entry) in index["paths"].as_object().unwrap() {
-        let (group, version) = group_version(place).unwrap();
-        assert_eq!(read(&registry, group, version)["openapi"], "3.0.0", "{place}");
+        let document: Value = serde_json::from_slice(&made.groups[place]).unwrap();
+        assert_eq!(document["openapi"], "3.0.0", "{place}");
         assert!(
             entry["serverRelativeURL"]
                 .as_str()
@@ -47,12 +50,12 @@ fn every_group_version_has_a_document() {
         );
     }
     assert!(index["paths"]["apis/example.com/v1"].is_object());
-    assert_eq!(document(&registry, "no.such", "v1"), None);
+    assert_eq!(document(&resources(), "no.such", "v1"), None);
 }
 
 #[test]
 fn a_patch_of_a_custom_resource_knows_dry_run_and_field_validation() {
-    let document = read(&registry(), "example.com", "v1");
+    let document = read(&resources(), "example.com", "v1");
     let patch = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"];
     assert_eq!(
         patch["x-kubernetes-group-version-kind"],
@@ -80,10 +83,10 @@ fn references_lead_somewhere() {
             _ => {}
         }
     }
-    let registry = registry();
-    let documents = group_versions(&registry)
+    let resources = resources();
+    let documents = group_versions(&resources)
         .into_iter()
-        .map(|(group, version)| read(&registry, group, version));
+        .map(|(group, version)| read(&resources, group, version));
     let swagger = swagger::document(documents.clone());
     for document in documents.chain([swagger]) {
         let mut found = Vec::new();
@@ -98,8 +101,8 @@ fn references_lead_somewhere() {
 
 #[test]
 fn v2_does_not_refuse_what_it_cannot_say() {
-    let registry = registry();
-    let swagger = swagger::document(std::iter::once(read(&registry, "example.com", "v1")));
+    let resources = resources();
+    let swagger = swagger::document(std::iter::once(read(&resources, "example.com", "v1")));
     let spec = &swagger["definitions"]["com.example.v1.Widget"]["properties"]["spec"]["properties"];
     assert_eq!(spec["size"], json!({"type": "integer"}));
     assert_eq!(spec["free"].get("properties"), None);
@@ -146,8 +149,8 @@ fn walk(mut bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
 
 #[test]
 fn the_protobuf_form_is_well_formed() {
-    let registry = registry();
-    let swagger = swagger::document(std::iter::once(read(&registry, "example.com", "v1")));
+    let resources = resources();
+    let swagger = swagger::document(std::iter::once(read(&resources, "example.com", "v1")));
     let bytes = gnostic::encode(&swagger);
     let document = walk(&bytes).unwrap();
     assert_eq!(document[0], (1, &b"2.0"[..]));
@@ -158,4 +161,27 @@ fn the_protobuf_form_is_well_formed() {
         .collect();
     assert!(names.contains(&&b"com.example.v1.Widget"[..]));
     assert_eq!(names.len(), swagger["definitions"].as_object().unwrap().len());
+}
+
+/// The documents are those of what is served: made once, and anew when a definition came.
+#[test]
+fn documents_are_made_once_for_what_is_served() {
+    let documents = Documents::default();
+    let ask = |registry: &Registry| {
+        documents.answer(|| registry, "v3", &Method::GET, &HeaderMap::new());
+        let made = documents.0.lock().unwrap();
+        let made = made.as_ref().unwrap();
+        (
+            made.index.as_ptr(),
+            made.groups.contains_key("apis/example.com/v1"),
+        )
+    };
+    let mut registry = Registry::new();
+    let (first, custom) = ask(&registry);
+    assert!(!custom);
+    assert_eq!(ask(&registry), (first, false));
+    registry.define("widgets.example.com", custom::served(&definition(), 1, 1));
+    assert!(ask(&registry).1);
+    registry.undefine("widgets.example.com");
+    assert!(!ask(&registry).1);
 }

@@ -171,6 +171,8 @@ pub(crate) struct Registry {
     resources: BTreeMap<Key, Arc<Resource>>,
     /// What each definition serves, by the definition's name.
     definitions: BTreeMap<String, Vec<Key>>,
+    /// Counts the changes of what is served.
+    generation: u64,
 }
 
 impl Registry {
@@ -182,7 +184,13 @@ impl Registry {
         Self {
             resources,
             definitions: BTreeMap::new(),
+            generation: 0,
         }
+    }
+
+    /// Another one after every change: what was derived from the registry under another is stale.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
@@ -238,6 +246,7 @@ impl Registry {
 
     /// Stops serving what a definition served.
     pub(crate) fn undefine(&mut self, definition: &str) {
+        self.generation += 1;
         for key in self.definitions.remove(definition).unwrap_or_default() {
             self.resources.remove(&key);
         }

@@ -1,5 +1,7 @@
 //! From an HTTP request to an answer.
 
+use std::ops::Deref;
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 use http::{Method, Request, Response, header};
@@ -17,8 +19,9 @@ use crate::codec::body::LIMIT;
 use crate::discovery;
 use crate::fault::{Fault, StreamFault};
 use crate::journal::Entry;
-use crate::openapi;
+use crate::registry::Registry;
 use crate::rights::Right;
+use crate::state::State;
 use crate::status::ApiError;
 use crate::watch::{REVISION_PATIENCE, WatchStream};
 
@@ -67,7 +70,10 @@ impl Server {
         let mut response = match found {
             Route::Nowhere => answer::not_found_text(),
             Route::OpenApi(rest) => {
-                openapi::answer(&self.inner.state().registry, &rest, &head.method, &head.headers)
+                let registry = || Served(self.inner.state());
+                self.inner
+                    .documents
+                    .answer(registry, &rest, &head.method, &head.headers)
             }
             Route::Refused(error) => answer::refusal(&error, media, &[]),
             Route::Version => answer::json(200, &discovery::version()),
@@ -235,15 +241,7 @@ impl Server {
         self.note_at(call, code, reason, fault, &state, Vec::new());
     }
 
-    fn note_at(
-        &self,
-        call: &Call,
-        code: u16,
-        reason: &str,
-        fault: &str,
-        state: &crate::state::State,
-        also: Vec<Right>,
-    ) {
+    fn note_at(&self, call: &Call, code: u16, reason: &str, fault: &str, state: &State, also: Vec<Right>) {
         let target = &call.target;
         self.inner.log().push(Entry {
             sequence: 0,
@@ -264,6 +262,17 @@ impl Server {
             fault: fault.to_owned(),
             also,
         });
+    }
+}
+
+/// What is served, as long as nobody changes it.
+struct Served<'a>(MutexGuard<'a, State>);
+
+impl Deref for Served<'_> {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.0.registry
     }
 }
 

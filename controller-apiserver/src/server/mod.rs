@@ -22,7 +22,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 pub use body::Body;
 pub use builder::ServerBuilder;
@@ -31,9 +30,11 @@ pub use install::InstallError;
 pub use settle::{ProbeGuard, SettleError};
 pub use workloads::Workloads;
 
+use crate::clock::{Instant, instant};
 use crate::controllers::{self, Enabled};
 use crate::fault::Faults;
 use crate::journal::{self, Journal};
+use crate::openapi::Documents;
 use crate::state::State;
 use flight::Flights;
 use settle::Probes;
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) watches: Watches,
     flights: Flights,
     faults: Faults,
+    documents: Documents,
     probes: Probes,
     enabled: Enabled,
     /// How long the controllers inside take until they look at a change.
@@ -129,7 +131,7 @@ impl Inner {
                     biased;
                     () = due => {}
                     () = work.notified() => {
-                        noticed = noticed.or_else(|| Instant::now().checked_add(latency));
+                        noticed = noticed.or_else(|| instant().checked_add(latency));
                         continue;
                     }
                 }
