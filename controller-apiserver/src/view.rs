@@ -37,7 +37,8 @@ fn adapt(resource: &Resource, stamp: u64, object: &mut Value) {
     }
 }
 
-fn is_stored_as_served(resource: &Resource, stored: &Stored) -> bool {
+/// What is stored is what this resource serves, but for `apiVersion` and `kind`.
+pub(crate) fn is_stored_as_served(resource: &Resource, stored: &Stored) -> bool {
     match &resource.custom {
         Some(custom) => custom.stamp == stored.stamp && resource.other_version().is_none(),
         None => !convert::converts(resource),

@@ -1,7 +1,9 @@
 //! The bounded log of events.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
 
 use super::{Compacted, Stored};
 
@@ -27,7 +29,12 @@ pub(crate) struct Event {
     pub(crate) previous: Option<Arc<Stored>>,
     /// The state before at this event's revision, for watchers whose selection it left.
     departed: OnceLock<Arc<Stored>>,
+    /// The event as watchers read it, by what they take it for: encoded once for all of them.
+    lines: Mutex<[Option<Bytes>; 3]>,
 }
+
+/// How many events of each collection keep their lines: watchers that follow are not further behind.
+const YOUNG: usize = 1024;
 
 impl Event {
     pub(super) fn new(
@@ -43,11 +50,23 @@ impl Event {
             object,
             previous,
             departed: OnceLock::new(),
+            lines: Mutex::default(),
         }
     }
 
     pub(crate) fn revision(&self) -> u64 {
         self.object.revision
+    }
+
+    /// The event as a line; made for the first watcher, and shared with the others.
+    pub(crate) fn line(&self, taken_for: Change, make: impl FnOnce() -> Bytes) -> Bytes {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines[taken_for as usize].get_or_insert_with(make).clone()
+    }
+
+    /// Lets the lines go: whoever is so far behind makes its own.
+    fn forget_lines(&self) {
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
     }
 
     /// What a watcher sees when an object leaves its selection: the old object, the new revision.
@@ -109,10 +128,11 @@ impl Log {
         debug_assert!(event.revision() > self.compacted);
         self.bytes += event.object.body.len();
         self.order.push_back(Arc::clone(collection));
-        self.events
-            .entry(Arc::clone(collection))
-            .or_default()
-            .push_back(Arc::new(event));
+        let events = self.events.entry(Arc::clone(collection)).or_default();
+        events.push_back(Arc::new(event));
+        if let Some(old) = events.len().checked_sub(YOUNG + 1) {
+            events[old].forget_lines();
+        }
         while self.order.len() > self.limits.events || self.bytes > self.limits.bytes {
             self.drop_oldest();
         }

@@ -1,5 +1,7 @@
 //! One event as one line.
 
+use std::sync::Arc;
+
 use bytes::{BufMut as _, Bytes, BytesMut};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -36,12 +38,21 @@ impl Frames {
         let selects = |object: &Stored| selection.matches(&event.key, object);
         let was = event.previous.as_deref().is_some_and(selects);
         let is = event.change != Change::Deleted && selects(&event.object);
-        match (was, is) {
-            (false, false) => None,
-            (false, true) => Some(self.object("ADDED", resource, &event.object)),
-            (true, true) => Some(self.object("MODIFIED", resource, &event.object)),
-            (true, false) => Some(self.object("DELETED", resource, &event.departed())),
+        let seen = match (was, is) {
+            (false, false) => return None,
+            (false, true) => Change::Added,
+            (true, true) => Change::Modified,
+            (true, false) => Change::Deleted,
+        };
+        let object = if seen == Change::Deleted {
+            event.departed()
+        } else {
+            Arc::clone(&event.object)
+        };
+        if self.accept.form == Form::Object && view::is_stored_as_served(resource, &object) {
+            return Some(event.line(seen, || line(word(seen), &view::json(resource, &object))));
         }
+        Some(self.object(word(seen), resource, &object))
     }
 
     pub(super) fn object(&mut self, kind: &str, resource: &Resource, stored: &Stored) -> Bytes {
@@ -84,6 +95,14 @@ impl Frames {
         view::name(resource, &mut object);
         let shown = self.shown(resource, &object);
         line("BOOKMARK", &encode(&shown))
+    }
+}
+
+fn word(seen: Change) -> &'static str {
+    match seen {
+        Change::Added => "ADDED",
+        Change::Modified => "MODIFIED",
+        Change::Deleted => "DELETED",
     }
 }
 

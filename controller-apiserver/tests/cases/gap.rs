@@ -157,3 +157,42 @@ async fn what_is_not_selected_hides_nothing_behind_it() {
         .await;
     assert_eq!(watch.take().await, ["ADDED selected"]);
 }
+
+/// Whatever the number of watchers, an event is encoded once: all of them are handed the same bytes.
+#[tokio::test(start_paused = true)]
+async fn watchers_share_the_bytes_of_an_event() {
+    use http_body_util::BodyExt as _;
+    for kind in KINDS {
+        let cluster = Cluster::new().await;
+        let mut bodies = Vec::new();
+        for query in [
+            "watch=1",
+            "watch=1&allowWatchBookmarks=1",
+            "watch=1&labelSelector=!x",
+        ] {
+            let request = http::Request::get(format!("{}?{query}", kind.path))
+                .body(http_body_util::Full::new(bytes::Bytes::new()))
+                .unwrap();
+            let answer = tower::ServiceExt::oneshot(cluster.0.service(), request)
+                .await
+                .unwrap();
+            bodies.push(answer.into_body());
+        }
+        cluster.post(kind.path, kind.object("a", 0, json!({}))).await;
+        cluster.merge(&kind.item("a"), kind.change(1)).await;
+        cluster.delete(&kind.item("a"), json!({})).await;
+        for word in ["ADDED", "MODIFIED", "DELETED"] {
+            let mut places = Vec::new();
+            for body in &mut bodies {
+                let line = body.frame().await.unwrap().unwrap().into_data().unwrap();
+                assert!(
+                    line.starts_with(format!("{{\"type\":\"{word}\"").as_bytes()),
+                    "{line:?}"
+                );
+                places.push(line.as_ptr());
+            }
+            places.dedup();
+            assert_eq!(places.len(), 1, "{kind:?} {word}");
+        }
+    }
+}
