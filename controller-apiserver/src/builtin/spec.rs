@@ -79,7 +79,7 @@ pub(super) fn choices(object: &Value, fields: &[(&str, &[&str])], path: &str, ca
     }
 }
 
-fn label_map(map: &Value, field: &str, causes: &mut Vec<Cause>) {
+pub(super) fn label_map(map: &Value, field: &str, causes: &mut Vec<Cause>) {
     for (key, value) in map.as_object().into_iter().flatten() {
         for problem in names::qualified(key) {
             causes.push(Cause::invalid(field, &key.as_str().into(), &problem));

@@ -58,6 +58,9 @@ pub(crate) fn validate(group: &str, plural: &str, object: &Value) -> Vec<Cause> 
     for field in others(group, plural).iter().chain(parts(plural)) {
         not_negative(&status[*field], &format!("status.{field}"), &mut causes);
     }
+    if (group, plural) == ("", "services") {
+        super::service::validate_status(object, &mut causes);
+    }
     let mut at_most = |field: &str, bound: &str| {
         if count(field) > count(bound) {
             let detail = format!("cannot be greater than {bound}");

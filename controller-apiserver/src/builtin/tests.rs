@@ -136,7 +136,13 @@ Job | /spec/backoffLimit | -1 | Invalid | spec.backoffLimit
 CronJob | /spec/schedule | "x" | Invalid | spec.schedule
 CronJob | /spec/timeZone | "x/y" | Invalid | spec.timeZone
 CronJob | /spec/concurrencyPolicy | "x" | NotSupported | spec.concurrencyPolicy
+Deployment | /spec/progressDeadlineSeconds | 0 | Invalid | spec.progressDeadlineSeconds
 Service | /spec/type | "Odd" | NotSupported | spec.type
+Service | /spec/selector | {"a b": "c"} | Invalid | spec.selector
+Service | /spec/ports/0/nodePort | 30000 | Forbidden | spec.ports[0].nodePort
+Service | /spec/externalTrafficPolicy | "Local" | Invalid | spec.externalTrafficPolicy
+Service | /spec/healthCheckNodePort | 30000 | Invalid | spec.healthCheckNodePort
+Service | /spec/externalIPs | ["10.0.0.1", "127.0.0.1"] | Invalid | spec.externalIPs[1]
 Service | /spec/ports/0/targetPort | "Http" | Invalid | spec.ports[0].targetPort
 Ingress | /spec/rules/0/http/paths/0/path | "a" | Invalid | spec.rules[0].http.paths[0].path
 Ingress | /spec/rules/0/http/paths/0/path | "/a//b" | Invalid | spec.rules[0].http.paths[0].path
@@ -292,6 +298,14 @@ fn services_get_addresses_and_ports_of_nodes() {
             json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 80}]}),
             "spec.ports[0].nodePort",
         ),
+        (
+            json!({"ipFamilyPolicy": "RequireDualStack", "ports": [{"port": 80}]}),
+            "spec.ipFamilyPolicy",
+        ),
+        (
+            json!({"ipFamilies": ["IPv6"], "ports": [{"port": 80}]}),
+            "spec.ipFamilies[0]",
+        ),
     ];
     for (spec, field) in refused {
         assert_eq!(
@@ -324,6 +338,67 @@ fn services_change_their_type() {
     let mut anew = service(&json!({"type": "NodePort", "ports": [{"port": 80}]}));
     keep(&old, &mut anew);
     assert_eq!(anew["spec"], old["spec"]);
+}
+
+/// A balancer that asks nodes gets a port for it, which stays as long as it asks.
+#[test]
+fn a_local_balancer_has_a_port_that_tells_its_health() {
+    const PORT: &str = "/spec/healthCheckNodePort";
+    let spec = json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80}]});
+    let mut old = service(&spec);
+    allocate(&mut old, &mut Taken::none(0)).unwrap();
+    assert_eq!(old.pointer(PORT), Some(&json!(30001)));
+    let mut taken = Taken::none(0);
+    taken.note(&old);
+    let mut other = service(&spec);
+    allocate(&mut other, &mut taken).unwrap();
+    assert_eq!(other.pointer(PORT), Some(&json!(30003)));
+
+    let mut same = service(&spec);
+    keep(&old, &mut same);
+    assert_eq!(same.pointer(PORT), old.pointer(PORT));
+    let mut cluster = with(&old, &json!({"/spec/externalTrafficPolicy": "Cluster"}));
+    keep(&old, &mut cluster);
+    assert_eq!(cluster.pointer(PORT), None);
+    assert_eq!(causes("", "services", &cluster, Some(&old)), []);
+}
+
+#[test]
+fn the_address_of_a_service_stays_whichever_field_is_changed() {
+    let mut old = service(&json!({"ports": [{"port": 80}]}));
+    allocate(&mut old, &mut Taken::none(0)).unwrap();
+    for address in ["10.96.0.99", "None"] {
+        let mut new = with(&old, &json!({"/spec/clusterIP": address}));
+        keep(&old, &mut new);
+        assert_eq!(new["spec"]["clusterIPs"], json!([address]));
+        let told = causes("", "services", &new, Some(&old));
+        assert_eq!(
+            told,
+            [("FieldValueInvalid".to_owned(), "spec.clusterIPs[0]".to_owned())]
+        );
+    }
+}
+
+#[test]
+fn only_balancers_have_a_status_with_addresses() {
+    let told = |kind: &str, ingress: Value| -> Vec<String> {
+        let object = json!({"spec": {"type": kind}, "status": {"loadBalancer": {"ingress": [ingress]}}});
+        let causes = validate_status("", "services", &object);
+        causes.into_iter().map(|cause| cause.field).collect()
+    };
+    assert_eq!(told("LoadBalancer", json!({"ip": "1.2.3.4"})), [""; 0]);
+    assert_eq!(told("LoadBalancer", json!({"hostname": "a.example"})), [""; 0]);
+    assert_eq!(
+        told("LoadBalancer", json!({"ip": "x", "hostname": "1.2.3.4"})),
+        [
+            "status.loadBalancer.ingress[0].ip",
+            "status.loadBalancer.ingress[0].hostname"
+        ]
+    );
+    assert_eq!(
+        told("ClusterIP", json!({"ip": "1.2.3.4"})),
+        ["status.loadBalancer.ingress"]
+    );
 }
 
 #[test]

@@ -36,12 +36,15 @@ pub(super) fn validate(plural: &str, new: &Value, old: Option<&Value>, causes: &
         ));
     }
     match plural {
-        "deployments" => strategy(
-            &spec["strategy"],
-            "spec.strategy",
-            &["Recreate", "RollingUpdate"],
-            causes,
-        ),
+        "deployments" => {
+            strategy(
+                &spec["strategy"],
+                "spec.strategy",
+                &["Recreate", "RollingUpdate"],
+                causes,
+            );
+            deadline(spec, causes);
+        }
         "replicasets" => {}
         _ => strategy(
             &spec["updateStrategy"],
@@ -52,6 +55,16 @@ pub(super) fn validate(plural: &str, new: &Value, old: Option<&Value>, causes: &
     }
     if let Some(old) = old {
         immutable(plural, new, old, causes);
+    }
+}
+
+/// A rollout has more time than one of its Pods needs to count as available.
+fn deadline(spec: &Value, causes: &mut Vec<Cause>) {
+    let deadline = &spec["progressDeadlineSeconds"];
+    let needed = spec["minReadySeconds"].as_i64().unwrap_or_default();
+    if deadline.as_i64().is_some_and(|seconds| seconds <= needed) {
+        let detail = "must be greater than minReadySeconds";
+        causes.push(Cause::invalid("spec.progressDeadlineSeconds", deadline, detail));
     }
 }
 

@@ -68,6 +68,9 @@ impl FormVersion {
 
 const AVAILABLE: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
+const AVAILABLE_STREAMS: &str =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
 impl Accept {
     /// The first clause of an `Accept` header that can be served, the weightier first.
     pub(crate) fn negotiate(header: Option<&str>) -> Result<Self, ApiError> {
@@ -81,6 +84,14 @@ impl Accept {
             .iter()
             .find_map(Clause::accept)
             .ok_or_else(|| ApiError::not_acceptable(AVAILABLE))
+    }
+
+    /// A watch is written line by line, which YAML is not.
+    pub(crate) fn streamed(self) -> Result<Self, ApiError> {
+        match self.media {
+            Media::Json => Ok(self),
+            Media::Yaml => Err(ApiError::not_acceptable(AVAILABLE_STREAMS)),
+        }
     }
 
     /// What a table holds of each object, by the parameter of the request.

@@ -13,6 +13,7 @@ use crate::select::Selection;
 use crate::status::ApiError;
 use crate::storage::Stored;
 use crate::view::ListMeta;
+use crate::watch;
 
 /// Objects with their keys, in key order.
 type Keyed = Vec<(Arc<str>, Arc<Stored>)>;
@@ -33,6 +34,7 @@ impl Session<'_> {
         let query = &self.call.query;
         let selection = Selection::parse(query.text("labelSelector"), query.text("fieldSelector"), resource)?;
         let limit = limit(query.text("limit"))?;
+        watch::timeout(query.text("timeoutSeconds"))?;
         let prefix = resource.prefix(&self.call.target.namespace);
         let wanted = match self.wanted(&prefix, limit)? {
             Ok(wanted) => wanted,

@@ -42,9 +42,13 @@ impl Incoming<'_> {
     pub(super) fn call(self, target: Target) -> Result<Call, Refusal> {
         let query = Query::parse(self.query);
         let verb = self.verb(&target, &query)?;
+        let mut accept = Accept::negotiate(text(self.headers, header::ACCEPT).as_deref())?
+            .including(query.text("includeObject"))?;
+        if verb == Verb::Watch {
+            accept = accept.streamed()?;
+        }
         Ok(Call {
-            accept: Accept::negotiate(text(self.headers, header::ACCEPT).as_deref())?
-                .including(query.text("includeObject"))?,
+            accept,
             content_type: text(self.headers, header::CONTENT_TYPE),
             agent: text(self.headers, header::USER_AGENT).unwrap_or_default(),
             user: self.user,

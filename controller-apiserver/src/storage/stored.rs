@@ -57,6 +57,13 @@ impl Stored {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
+    /// Namespace and name.
+    pub(crate) fn place(&self) -> (String, String) {
+        let object = self.value();
+        let part = |field| crate::object::meta_str(&object, field).to_owned();
+        (part("namespace"), part("name"))
+    }
+
     /// The value of a label.
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         let at = self.labels.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;

@@ -9,5 +9,5 @@ mod frame;
 mod open;
 mod stream;
 
-pub(crate) use open::{Opening, Start};
+pub(crate) use open::{Opening, Start, timeout};
 pub(crate) use stream::{Progress, REVISION_PATIENCE, WatchStream};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::call::{Answer, Session};
-use crate::read::revision::{self, Match};
+use crate::read::revision;
 use crate::select::Selection;
 use crate::status::{ApiError, Cause};
 
@@ -78,28 +78,29 @@ fn initial_events(query: &crate::server::query::Query) -> Result<Option<bool>, A
         .map(|_| query.flag("sendInitialEvents"));
     let matching = query.text(FIELD);
     let mut causes = Vec::new();
-    match (initial, matching) {
-        (Some(_), "") => causes.push(Cause::forbidden(
+    let not_older = matching == "NotOlderThan";
+    if initial.is_some() && !not_older {
+        causes.push(Cause::forbidden(
             FIELD,
             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        )),
-        (None, matching) if !matching.is_empty() => causes.push(Cause::forbidden(
-            FIELD,
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        )),
-        _ => {}
+        ));
     }
-    let known = match matching {
-        "" => None,
-        "NotOlderThan" => Some(Match::NotOlderThan),
-        "Exact" => Some(Match::Exact),
-        other => {
-            causes.push(Cause::not_supported(FIELD, &other.into(), "\"NotOlderThan\""));
-            None
+    if !matching.is_empty() {
+        if initial.is_none() {
+            causes.push(Cause::forbidden(
+                FIELD,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
         }
-    };
-    if initial.is_some() && known == Some(Match::Exact) {
-        causes.push(Cause::not_supported(FIELD, &"Exact".into(), "\"NotOlderThan\""));
+        if !not_older {
+            causes.push(Cause::not_supported(FIELD, &matching.into(), "\"NotOlderThan\""));
+        }
+        if !query.text("continue").is_empty() {
+            causes.push(Cause::forbidden(
+                FIELD,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
+        }
     }
     if causes.is_empty() {
         Ok(initial)
@@ -108,7 +109,8 @@ fn initial_events(query: &crate::server::query::Query) -> Result<Option<bool>, A
     }
 }
 
-fn timeout(text: &str) -> Result<Option<Duration>, ApiError> {
+/// `timeoutSeconds`: nothing and zero stand for the server's own limit.
+pub(crate) fn timeout(text: &str) -> Result<Option<Duration>, ApiError> {
     if text.is_empty() {
         return Ok(None);
     }

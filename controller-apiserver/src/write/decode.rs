@@ -12,6 +12,7 @@ use crate::object::meta;
 use crate::registry::{Resource, api_version};
 use crate::schema::normalize_numbers;
 use crate::status::{ApiError, Cause, Named};
+use crate::write::strategy;
 
 /// An object as it was decoded, and what of it was not understood.
 #[derive(Debug)]
@@ -27,14 +28,27 @@ pub(crate) struct Expected {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
+    /// A custom resource, whose bodies must name their kind.
+    pub(crate) custom: bool,
 }
 
 impl Expected {
+    /// A kind that is built in, as some subresources have.
+    pub(crate) fn builtin(group: &str, version: &str, kind: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            custom: false,
+        }
+    }
+
     pub(crate) fn of(resource: &Resource) -> Self {
         Self {
             group: resource.group.clone(),
             version: resource.version.clone(),
             kind: resource.kind.clone(),
+            custom: resource.is_custom(),
         }
     }
 
@@ -79,9 +93,8 @@ impl Session<'_> {
         options: &WriteOptions,
         shape: impl FnOnce(Value) -> Result<Decoded, String>,
     ) -> Result<Value, ApiError> {
-        let resource = self.resource();
         let format = Format::of(self.call.content_type.as_deref())?;
-        if format == Format::Protobuf && resource.is_custom() {
+        if format == Format::Protobuf && expected.custom {
             return Err(ApiError::unsupported_media_type(
                 "application/json, application/yaml",
             ));
@@ -89,7 +102,7 @@ impl Session<'_> {
         let body = body::parse(&self.call.body, format)
             .map_err(|error| ApiError::bad_request(expected.cannot_be_handled(&error)))?;
         let mut object = body.value;
-        identify(resource, expected, &mut object)?;
+        identify(expected, &mut object)?;
         let mut decoded =
             shape(object).map_err(|why| ApiError::bad_request(expected.cannot_be_handled(&why)))?;
         let duplicates = body
@@ -114,8 +127,8 @@ impl Session<'_> {
 }
 
 /// Checks `apiVersion` and `kind`; built-in kinds take missing ones from the path.
-fn identify(resource: &Resource, expected: &Expected, object: &mut Value) -> Result<(), ApiError> {
-    if object.is_null() && !resource.is_custom() {
+fn identify(expected: &Expected, object: &mut Value) -> Result<(), ApiError> {
+    if object.is_null() && !expected.custom {
         *object = Value::Object(serde_json::Map::new());
     }
     if !object.is_object() {
@@ -125,7 +138,7 @@ fn identify(resource: &Resource, expected: &Expected, object: &mut Value) -> Res
     let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
     let (given_version, given_kind) = (text("apiVersion"), text("kind"));
     let api_version = expected.api_version();
-    if resource.is_custom() {
+    if expected.custom {
         if given_kind.is_empty() {
             return Err(ApiError::bad_request(format!(
                 "Object 'Kind' is missing in '{object}'"
@@ -145,7 +158,7 @@ fn identify(resource: &Resource, expected: &Expected, object: &mut Value) -> Res
         )));
     }
     if other_kind {
-        if resource.is_custom() {
+        if expected.custom {
             let name = meta(object)
                 .and_then(|meta| meta.get("name")?.as_str())
                 .unwrap_or_default();
@@ -169,6 +182,9 @@ pub(crate) fn shape(resource: &Resource, mut object: Value) -> Result<Decoded, S
         None => {
             let unknown = shape_as(&Expected::of(resource), &mut object)?;
             defaults::apply(&resource.group, &resource.version, &resource.kind, &mut object);
+            if resource.is("", "secrets") {
+                strategy::write_string_data(&mut object);
+            }
             unknown
         }
         Some(custom) => {

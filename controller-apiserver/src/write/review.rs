@@ -44,11 +44,7 @@ impl Session<'_> {
     /// POST to the `token` of a service account.
     pub(crate) fn issue_token(&mut self) -> Result<Answer, ApiError> {
         let options = WriteOptions::of(self.call, false)?;
-        let expected = Expected {
-            group: "authentication.k8s.io".to_owned(),
-            version: "v1".to_owned(),
-            kind: "TokenRequest".to_owned(),
-        };
+        let expected = Expected::builtin("authentication.k8s.io", "v1", "TokenRequest");
         let mut body = self.decode_as(&expected, &options)?;
         let target = &self.call.target;
         if meta_str(&body, "name").is_empty() {

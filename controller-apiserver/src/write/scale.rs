@@ -11,7 +11,6 @@ use super::WriteOptions;
 use super::decode::{Expected, shape_as};
 use super::patch::PatchType;
 use crate::call::{Answer, Session, Verb};
-use crate::codec::body::{self, Format};
 use crate::object::{at, meta_mut, meta_str};
 use crate::patch::apply;
 use crate::registry::{Resource, ScalePaths};
@@ -31,7 +30,7 @@ impl Session<'_> {
             Verb::Get => Ok(Answer::value(200, scale_of(resource, &object, true)?)),
             Verb::Update => {
                 let options = WriteOptions::of(self.call, false)?;
-                let mut scale = self.decode_scale()?;
+                let mut scale = self.decode_as(&expected(), &options)?;
                 self.check_name(&scale)?;
                 self.track_scale(&object, &mut scale, &options)?;
                 self.write_scale(&existing, object, &scale, &options)
@@ -50,15 +49,6 @@ impl Session<'_> {
                 self.write_scale(&existing, object, &scale, &options)
             }
         }
-    }
-
-    fn decode_scale(&self) -> Result<Value, ApiError> {
-        let format = Format::of(self.call.content_type.as_deref())?;
-        let mut scale = body::parse(&self.call.body, format)
-            .map_err(ApiError::bad_request)?
-            .value;
-        check(&mut scale)?;
-        Ok(scale)
     }
 
     /// Writes the number of a Scale into its object.
@@ -113,11 +103,7 @@ impl Session<'_> {
 
 /// The kind of a Scale.
 pub(super) fn expected() -> Expected {
-    Expected {
-        group: "autoscaling".to_owned(),
-        version: "v1".to_owned(),
-        kind: "Scale".to_owned(),
-    }
+    Expected::builtin("autoscaling", "v1", "Scale")
 }
 
 fn check(scale: &mut Value) -> Result<(), ApiError> {

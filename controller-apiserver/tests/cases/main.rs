@@ -17,6 +17,7 @@ mod deletion;
 mod gap;
 mod garbage;
 mod generation;
+mod parameters;
 mod selectors;
 mod status;
 

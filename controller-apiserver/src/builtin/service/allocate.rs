@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde_json::{Value, json};
 
-use super::{has_node_ports, node_port};
+use super::{has_node_ports, needs_health_check, node_port};
 use crate::defaults::set;
 use crate::status::Cause;
 
@@ -52,8 +52,9 @@ impl Taken {
         self.addresses
             .extend(addresses.filter_map(|address| address.as_str()?.parse::<IpAddr>().ok()));
         let ports = spec["ports"].as_array().into_iter().flatten();
+        let health = spec["healthCheckNodePort"].as_u64();
         self.node_ports
-            .extend(ports.map(node_port).filter(|port| *port != 0));
+            .extend(ports.map(node_port).chain(health).filter(|port| *port != 0));
     }
 
     fn free_address(&self) -> Option<IpAddr> {
@@ -92,9 +93,17 @@ pub(crate) fn allocate(service: &mut Value, taken: &mut Taken) -> Result<(), Cau
         }
         text => check_address(text, &spec["clusterIPs"], taken)?,
     }
-    families(spec);
+    families(spec)?;
     if has_node_ports(&kind) && spec["allocateLoadBalancerNodePorts"] != false {
         node_ports(spec, taken)?;
+    }
+    if needs_health_check(spec) && spec["healthCheckNodePort"].as_u64().unwrap_or_default() == 0 {
+        let free = taken.free_node_port().ok_or_else(|| {
+            let detail = "failed to allocate requested HealthCheck NodePort: range is full";
+            Cause::invalid("spec.healthCheckNodePort", &0.into(), detail)
+        })?;
+        spec["healthCheckNodePort"] = free.into();
+        taken.node_ports.insert(free);
     }
     Ok(())
 }
@@ -116,15 +125,30 @@ fn check_address(text: &str, list: &Value, taken: &Taken) -> Result<(), Cause> {
 }
 
 /// A cluster of IPv4, where only a Service without selector and address may be of both families.
-fn families(spec: &mut Value) {
+fn families(spec: &mut Value) -> Result<(), Cause> {
     let open = spec["clusterIP"] == "None" && is_unset_map(&spec["selector"]);
     if open {
         set(spec, "ipFamilyPolicy", "RequireDualStack");
         set(spec, "ipFamilies", json!(["IPv4", "IPv6"]));
-    } else {
-        set(spec, "ipFamilyPolicy", "SingleStack");
-        set(spec, "ipFamilies", json!(["IPv4"]));
+        return Ok(());
     }
+    for (index, family) in spec["ipFamilies"].as_array().into_iter().flatten().enumerate() {
+        if family != "IPv4" {
+            let field = format!("spec.ipFamilies[{index}]");
+            return Err(Cause::invalid(field, family, "not configured on this cluster"));
+        }
+    }
+    if spec["ipFamilyPolicy"] == "RequireDualStack" {
+        let detail = "this cluster is not configured for dual-stack services";
+        return Err(Cause::invalid(
+            "spec.ipFamilyPolicy",
+            &spec["ipFamilyPolicy"],
+            detail,
+        ));
+    }
+    set(spec, "ipFamilyPolicy", "SingleStack");
+    set(spec, "ipFamilies", json!(["IPv4"]));
+    Ok(())
 }
 
 fn is_unset_map(value: &Value) -> bool {

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::{has_node_ports, is_unset};
-use crate::builtin::spec::{choices, duplicate, port_number};
+use super::{has_node_ports, is_reached_from_outside, is_unset, needs_health_check, node_port};
+use crate::builtin::spec::{choices, duplicate, label_map, port_number};
 use crate::registry::names;
 use crate::status::Cause;
 
@@ -30,7 +30,10 @@ pub(in crate::builtin) fn validate(new: &Value, old: Option<&Value>, causes: &mu
     if kind == "ExternalName" {
         external_name(spec, causes);
     }
-    validate_ports(ports, causes);
+    validate_ports(ports, kind, causes);
+    label_map(&spec["selector"], "spec.selector", causes);
+    external_ips(&spec["externalIPs"], causes);
+    from_outside(spec, causes);
     let known: [(&str, &[&str]); 4] = [
         ("sessionAffinity", &["ClientIP", "None"]),
         ("type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
@@ -58,6 +61,75 @@ fn external_name(spec: &Value, causes: &mut Vec<Cause>) {
             &spec["externalName"],
             &problem,
         ));
+    }
+}
+
+/// The addresses of a Service that somebody else routes to it.
+fn external_ips(list: &Value, causes: &mut Vec<Cause>) {
+    for (index, address) in list.as_array().into_iter().flatten().enumerate() {
+        let field = format!("spec.externalIPs[{index}]");
+        let problem = match address.as_str().unwrap_or_default().parse::<IpAddr>() {
+            Err(_) => "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+            Ok(ip) if ip.is_unspecified() => "may not be unspecified (0.0.0.0 or ::)",
+            Ok(ip) if ip.is_loopback() => "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+            Ok(IpAddr::V4(ip)) if ip.is_link_local() => {
+                "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+            }
+            Ok(IpAddr::V4(ip)) if ip.octets()[..3] == [224, 0, 0] => {
+                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+            }
+            Ok(_) => continue,
+        };
+        causes.push(Cause::invalid(field, address, problem));
+    }
+}
+
+/// What only Services have that are reached from outside the cluster.
+fn from_outside(spec: &Value, causes: &mut Vec<Cause>) {
+    let policy = &spec["externalTrafficPolicy"];
+    if !is_reached_from_outside(spec) && !is_unset(policy) {
+        let detail = "may only be set for externally-accessible services";
+        causes.push(Cause::invalid("spec.externalTrafficPolicy", policy, detail));
+    }
+    let port = &spec["healthCheckNodePort"];
+    if !needs_health_check(spec) && port.as_u64().unwrap_or_default() != 0 {
+        let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        causes.push(Cause::invalid("spec.healthCheckNodePort", port, detail));
+    }
+}
+
+/// What is wrong with the status of a Service.
+pub(in crate::builtin) fn validate_status(object: &Value, causes: &mut Vec<Cause>) {
+    const FIELD: &str = "status.loadBalancer.ingress";
+    let list = &object["status"]["loadBalancer"]["ingress"];
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    if !list.is_empty() && object["spec"]["type"] != "LoadBalancer" {
+        let detail = "may only be used when `spec.type` is \"LoadBalancer\"";
+        causes.push(Cause::forbidden(FIELD, detail));
+    }
+    for (index, ingress) in list.iter().enumerate() {
+        let ip = &ingress["ip"];
+        if !is_unset(ip) && ip.as_str().is_none_or(|text| text.parse::<IpAddr>().is_err()) {
+            let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            causes.push(Cause::invalid(format!("{FIELD}[{index}].ip"), ip, detail));
+        }
+        let host = &ingress["hostname"];
+        let name = host.as_str().unwrap_or_default();
+        let mut problems = if name.is_empty() {
+            Vec::new()
+        } else {
+            names::subdomain(name)
+        };
+        if name.parse::<IpAddr>().is_ok() {
+            problems.push("must be a DNS name, not an IP address".to_owned());
+        }
+        for problem in problems {
+            causes.push(Cause::invalid(
+                format!("{FIELD}[{index}].hostname"),
+                host,
+                &problem,
+            ));
+        }
     }
 }
 
@@ -91,7 +163,7 @@ fn addresses(spec: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn validate_ports(ports: &[Value], causes: &mut Vec<Cause>) {
+fn validate_ports(ports: &[Value], kind: &str, causes: &mut Vec<Cause>) {
     let mut names = HashSet::new();
     let mut numbers = HashSet::new();
     for (index, port) in ports.iter().enumerate() {
@@ -116,6 +188,10 @@ fn validate_ports(ports: &[Value], causes: &mut Vec<Cause>) {
         );
         choices(port, &[("protocol", &["SCTP", "TCP", "UDP"])], &path, causes);
         target(&port["targetPort"], &format!("{path}.targetPort"), causes);
+        if kind == "ClusterIP" && node_port(port) != 0 {
+            let detail = "may not be used when `type` is 'ClusterIP'";
+            causes.push(Cause::forbidden(format!("{path}.nodePort"), detail));
+        }
     }
     for (index, port) in ports.iter().enumerate() {
         let key = (

@@ -10,7 +10,7 @@ use crate::registry::Resource;
 use crate::status::Cause;
 
 /// `stringData` is written into `data`, and wins.
-pub(super) fn write_string_data(object: &mut Value) {
+pub(crate) fn write_string_data(object: &mut Value) {
     let Some(map) = object.as_object_mut() else {
         return;
     };
@@ -112,19 +112,48 @@ pub(super) fn secret(object: &Value) -> Vec<Cause> {
     if size > DATA_LIMIT {
         causes.push(Cause::too_long("data", DATA_LIMIT));
     }
-    let required: &[&str] = match object["type"].as_str().unwrap_or_default() {
+    secret_type(object, &mut causes);
+    causes
+}
+
+/// What the type of a Secret demands of its content.
+fn secret_type(object: &Value, causes: &mut Vec<Cause>) {
+    let data = &object["data"];
+    let has = |key: &str| data.get(key).is_some();
+    let kind = object["type"].as_str().unwrap_or_default();
+    let required: &[&str] = match kind {
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => &["username", "password"],
+        "kubernetes.io/service-account-token" => {
+            const ACCOUNT: &str = "kubernetes.io/service-account.name";
+            let account = object["metadata"]["annotations"][ACCOUNT].as_str();
+            if account.is_none_or(str::is_empty) {
+                causes.push(Cause::required(format!("metadata.annotations[{ACCOUNT}]"), ""));
+            }
+            &[]
+        }
         _ => &[],
     };
     for key in required {
-        if object["data"].get(*key).is_none() {
-            causes.push(Cause::required(format!("data[{key}]"), ""));
+        let field = format!("data[{key}]");
+        if !has(key) {
+            causes.push(Cause::required(field, ""));
+        } else if kind.starts_with("kubernetes.io/dockerc") {
+            let text = data[*key].as_str().unwrap_or_default();
+            let bytes = STANDARD.decode(text).unwrap_or_default();
+            if let Err(error) = serde_json::from_slice::<Map<String, Value>>(&bytes) {
+                let detail = format!("not a JSON object ({:?})", error.classify());
+                causes.push(Cause::invalid(
+                    field,
+                    &"<secret contents redacted>".into(),
+                    &detail,
+                ));
+            }
         }
     }
-    causes
 }
 
 pub(super) fn immutable(resource: &Resource, new: &Value, old: &Value) -> Vec<Cause> {
@@ -150,4 +179,61 @@ pub(super) fn immutable(resource: &Resource, new: &Value, old: &Value) -> Vec<Ca
         causes.push(Cause::invalid("type", &new["type"], "field is immutable"));
     }
     causes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_type_of_a_secret_demands_its_content() {
+        let told = |kind: &str, data: Value| -> Vec<String> {
+            let secret = json!({"type": kind, "data": data});
+            super::secret(&secret)
+                .into_iter()
+                .map(|cause| cause.field)
+                .collect()
+        };
+        let object = STANDARD.encode("{}");
+        for (kind, data, fields) in [
+            ("Opaque", json!({}), vec![]),
+            ("example.com/own", json!({}), vec![]),
+            (
+                "kubernetes.io/basic-auth",
+                json!({}),
+                vec!["data[username]", "data[password]"],
+            ),
+            ("kubernetes.io/basic-auth", json!({"username": ""}), vec![]),
+            ("kubernetes.io/ssh-auth", json!({}), vec!["data[ssh-privatekey]"]),
+            ("kubernetes.io/tls", json!({"tls.crt": ""}), vec!["data[tls.key]"]),
+            ("kubernetes.io/dockercfg", json!({}), vec!["data[.dockercfg]"]),
+            (
+                "kubernetes.io/dockercfg",
+                json!({".dockercfg": "eA=="}),
+                vec!["data[.dockercfg]"],
+            ),
+            (
+                "kubernetes.io/dockerconfigjson",
+                json!({".dockerconfigjson": object}),
+                vec![],
+            ),
+            (
+                "kubernetes.io/service-account-token",
+                json!({}),
+                vec!["metadata.annotations[kubernetes.io/service-account.name]"],
+            ),
+        ] {
+            assert_eq!(told(kind, data.clone()), fields, "{kind} {data}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_tells_nothing_of_the_secret() {
+        let secret =
+            json!({"type": "kubernetes.io/dockercfg", "data": {".dockercfg": STANDARD.encode("hunter2")}});
+        let causes = super::secret(&secret);
+        assert!(!causes.is_empty() && causes.iter().all(|cause| !cause.message.contains("hunter2")));
+    }
 }

@@ -5,6 +5,8 @@ mod event;
 mod pod;
 mod service;
 
+pub(crate) use config::write_string_data;
+
 use serde_json::{Map, Value, json};
 
 use crate::access::{RBAC_GROUP, set_policy_defaults, validate_policy};
@@ -96,7 +98,6 @@ fn prepare_both(resource: &Resource, object: &mut Value) {
                 .or_insert_with(|| Value::Object(Map::new()));
             labels["kubernetes.io/metadata.name"] = name.into();
         }
-        ("", "secrets") => config::write_string_data(object),
         (RBAC_GROUP, _) => set_policy_defaults(object),
         _ => {}
     }
