@@ -20,6 +20,7 @@ mod check;
 mod path;
 mod player;
 mod prepare;
+mod vary;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use serde_json::Value;
 
 use check::Checker;
 use player::Player;
+use vary::Variation;
 
 fn server() -> Server {
     let tokens = Tokens::default()
@@ -48,9 +50,15 @@ fn read(path: &Path) -> Value {
 }
 
 /// Plays one scenario; what differed, by step.
-async fn play(recording: &Value, global: &Value) -> Vec<(String, String)> {
+async fn play(
+    server: Server,
+    variation: Variation,
+    recording: &Value,
+    global: &Value,
+) -> Vec<(String, String)> {
+    let recording = &variation.of(recording);
     let scenario = &recording["scenario"];
-    let mut player = Player::new(server(), scenario, global);
+    let mut player = Player::new(server, variation, scenario, global);
     let outcomes = async {
         player.begin(scenario).await;
         let mut outcomes = Vec::new();
@@ -111,7 +119,7 @@ async fn topic(name: &str) {
     for file in files {
         let recording = read(&file);
         let scenario = format!("{name}/{}", recording["scenario"]["name"].as_str().unwrap());
-        let differences: Vec<_> = play(&recording, &global)
+        let differences: Vec<_> = play(server(), Variation::AsRecorded, &recording, &global)
             .await
             .into_iter()
             .filter(|(step, _)| {
@@ -168,4 +176,77 @@ topics! {
     ssa => "ssa",
     subresources => "subresources",
     watch => "watch",
+}
+
+/// Every recording, in the order of topics and names.
+fn recordings() -> Vec<Value> {
+    let mut files = Vec::new();
+    for topic in std::fs::read_dir(recorded()).unwrap() {
+        let topic = topic.unwrap().path();
+        if topic.is_dir() {
+            files.extend(std::fs::read_dir(topic).unwrap().map(|file| file.unwrap().path()));
+        }
+    }
+    files.sort();
+    files.iter().map(|file| read(file)).collect()
+}
+
+fn title(recording: &Value) -> String {
+    let scenario = &recording["scenario"];
+    format!(
+        "{}/{}",
+        path::text(&scenario["topic"]),
+        path::text(&scenario["name"])
+    )
+}
+
+/// What differs besides what is known to.
+fn unknown(recording: &Value, differences: Vec<(String, String)>) -> String {
+    let known = known(recording["scenario"]["topic"].as_str().unwrap());
+    let title = title(recording);
+    let mut text = String::new();
+    for (step, what) in differences {
+        let step = format!("{title}/{step}");
+        if !known.iter().any(|(_, glob)| glob.is_match(&step)) {
+            let _ = writeln!(text, "{step}: {}", what.chars().take(400).collect::<String>());
+        }
+    }
+    text
+}
+
+/// Other kinds, other fields, another encoding, and a rehearsal of every write.
+#[tokio::test(start_paused = true)]
+async fn variations_are_answered_as_what_was_recorded() {
+    let global = read(&recorded().join("global.json"));
+    let mut failed = String::new();
+    for recording in recordings() {
+        let differences = play(server(), Variation::Varied, &recording, &global).await;
+        failed.push_str(&unknown(&recording, differences));
+    }
+    assert!(failed.is_empty(), "varied, it is answered otherwise:\n{failed}");
+}
+
+/// Conversations that do not touch each other, several at once on one server: steps in other orders.
+#[tokio::test(start_paused = true)]
+async fn conversations_at_the_same_time_do_not_meet() {
+    let global = read(&recorded().join("global.json"));
+    let (alone, mut together): (Vec<_>, Vec<_>) = recordings()
+        .into_iter()
+        .partition(|recording| recording["scenario"]["exclusive"] == true);
+    assert!(alone.len() < together.len() / 5);
+    let mut failed = String::new();
+    fastrand::Rng::with_seed(7).shuffle(&mut together);
+    for some in together.chunks(12) {
+        let server = server();
+        let plays = some.iter().map(|recording| {
+            let server = server.clone();
+            let global = &global;
+            async move { play(server, Variation::AsRecorded, recording, global).await }
+        });
+        let outcomes = futures::future::join_all(plays).await;
+        for (recording, differences) in some.iter().zip(outcomes) {
+            failed.push_str(&unknown(recording, differences));
+        }
+    }
+    assert!(failed.is_empty(), "{failed}");
 }

@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 
 use crate::path::{Answers, lookup, substitute, text};
 use crate::prepare::Preparation;
+use crate::vary::Variation;
 
 /// What a step was answered, ready to be compared.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +40,13 @@ struct Reply {
 
 pub struct Player {
     server: Server,
+    variation: Variation,
     answers: Answers,
     pub preparation: Preparation,
 }
 
 impl Player {
-    pub fn new(server: Server, scenario: &Value, global: &Value) -> Self {
+    pub fn new(server: Server, variation: Variation, scenario: &Value, global: &Value) -> Self {
         let key = format!("{}-{}", text(&scenario["topic"]), text(&scenario["name"]));
         let base = format!("g-{key}-run");
         let group = format!("{key}.run.golden.example");
@@ -58,6 +60,7 @@ impl Player {
         let preparation = Preparation::new(scenario, global, &answers, server.now());
         Self {
             server,
+            variation,
             answers,
             preparation,
         }
@@ -82,6 +85,9 @@ impl Player {
 
     /// Does a step; `None` if there is nothing to compare.
     pub async fn step(&mut self, step: &Value) -> Option<Outcome> {
+        if let Some(rehearsal) = self.variation.rehearsal(step) {
+            whole(self.send(&rehearsal).await).await;
+        }
         if step.get("method").is_some() {
             let reply = self.request(step).await;
             return Some(self.outcome(step, reply));
@@ -106,8 +112,11 @@ impl Player {
                 uri.push_str(&format!("{}={}", escape(name), escape(&text(&value))));
             }
         }
-        let body = match (step.get("body"), step.get("rawBody")) {
-            (Some(body), _) => Some(substitute(body, &self.answers).to_string()),
+        let body = step.get("body").map(|body| substitute(body, &self.answers));
+        let encoded = body.as_ref().and_then(|body| self.variation.encode(step, body));
+        let (encoded, content_type) = encoded.unzip();
+        let body = match (body, step.get("rawBody")) {
+            (Some(body), _) => Some(encoded.unwrap_or_else(|| body.to_string())),
             (_, Some(raw)) => Some(text(&substitute(raw, &self.answers))),
             _ => None,
         };
@@ -116,7 +125,7 @@ impl Player {
             headers["Content-Type"] = step
                 .get("contentType")
                 .cloned()
-                .unwrap_or_else(|| "application/json".into());
+                .unwrap_or_else(|| content_type.unwrap_or("application/json").into());
         }
         match step["as"].as_str() {
             Some("anonymous") => {}
