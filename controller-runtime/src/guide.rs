@@ -34,6 +34,10 @@ pub mod testing {}
 #[doc = include_str!("../guide/leader-election.md")]
 pub mod leader_election {}
 
+/// Why an object ran, or did not; and what runs in circles.
+#[doc = include_str!("../guide/explain.md")]
+pub mod explain {}
+
 /// What the operator tells of itself.
 #[doc = include_str!("../guide/metrics.md")]
 pub mod metrics {}

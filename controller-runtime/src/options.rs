@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Backoff;
+use crate::{Backoff, HotLoop};
 
 /// The numbers of a controller, each with a default that suits most.
 ///
@@ -24,6 +24,7 @@ pub struct Config {
     pub(crate) resync: Option<Duration>,
     pub(crate) grace: Duration,
     pub(crate) backoff: Backoff,
+    pub(crate) hot_loop: HotLoop,
     pub(crate) seed: Option<u64>,
 }
 
@@ -37,6 +38,7 @@ impl Default for Config {
             resync: None,
             grace: Duration::from_secs(25),
             backoff: Backoff::default(),
+            hot_loop: HotLoop::default(),
             seed: None,
         }
     }
@@ -86,6 +88,13 @@ impl Config {
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
+        self
+    }
+
+    /// When an object counts as running in circles, and how much it is slowed then.
+    #[must_use]
+    pub fn hot_loop(mut self, hot_loop: HotLoop) -> Self {
+        self.hot_loop = hot_loop;
         self
     }
 

@@ -9,8 +9,10 @@
 mod bad_input;
 mod caches;
 mod determinism;
+mod explain;
 mod ghosts;
 mod history;
+mod hot_loop;
 mod isolation;
 mod last_event;
 mod leader;

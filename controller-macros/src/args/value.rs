@@ -104,6 +104,8 @@ const CONFIG_KEYS: &[Key] = &[
     Key::new("concurrency", Form::Value, "concurrency = 16"),
     Key::new("timeout", Form::Value, "timeout = \"30s\""),
     Key::new("resync", Form::Value, "resync = \"1h\""),
+    Key::new("hot_loop_cycles", Form::Value, "hot_loop_cycles = 20"),
+    Key::new("hot_loop_max", Form::Value, "hot_loop_max = \"5m\""),
 ];
 
 /// `config(…)`
@@ -113,6 +115,8 @@ pub(crate) struct Config {
     pub(crate) concurrency: Option<u16>,
     pub(crate) timeout: Option<Millis>,
     pub(crate) resync: Option<Millis>,
+    pub(crate) hot_loop_cycles: Option<u16>,
+    pub(crate) hot_loop_max: Option<Millis>,
 }
 
 impl Config {
@@ -123,6 +127,8 @@ impl Config {
                 "debounce" => config.debounce = Some(duration(input, entry)?),
                 "concurrency" => config.concurrency = Some(count(input, entry)?),
                 "timeout" => config.timeout = Some(duration(input, entry)?),
+                "hot_loop_cycles" => config.hot_loop_cycles = Some(count(input, entry)?),
+                "hot_loop_max" => config.hot_loop_max = Some(duration(input, entry)?),
                 _ => config.resync = Some(duration(input, entry)?),
             }
             Ok(())

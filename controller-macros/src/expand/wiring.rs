@@ -148,6 +148,8 @@ fn config(model: &Model<'_>) -> TokenStream {
         call("concurrency", config.concurrency),
         call("timeout", config.timeout),
         call("resync", config.resync),
+        call("hot_loop_cycles", config.hot_loop_cycles),
+        call("hot_loop_max", config.hot_loop_max),
         call("backoff_initial", backoff.initial),
         call("backoff_max", backoff.max),
         call("backoff_factor", backoff.factor),

@@ -22,6 +22,8 @@ use trigger_backoff::TriggerBackoff;
 
 use crate::{
     Config,
+    echo::OwnWrites,
+    explain::{self, Book, Fate, PRIMARY, Via},
     object::Object,
     runner::{Gauge, Observer, Shared},
     shutdown::Stage,
@@ -70,6 +72,8 @@ pub struct Controller<K: Object> {
     stops_on_signal: bool,
     hold: Option<BoxFuture<'static, ()>>,
     observer: Option<Arc<dyn Observer>>,
+    book: Book<K>,
+    own_writes: Option<OwnWrites<K>>,
     pub(crate) shared: Arc<Shared<K>>,
 }
 
@@ -87,6 +91,8 @@ impl<K: Object> Controller<K> {
             stops_on_signal: false,
             hold: None,
             observer: None,
+            book: Book::new(),
+            own_writes: None,
             shared: Arc::new(Shared::new()),
         }
     }
@@ -97,14 +103,19 @@ impl<K: Object> Controller<K> {
     pub fn for_informer(informer: &Informer<K>, predicate: Predicate<K>) -> Self {
         let store = informer.store();
         let dyntype = store.dyntype().clone();
-        let own = Input::informer(informer, move |delta| {
+        let via = Via::new(PRIMARY, &K::kind(&dyntype), &[], explain::of_metadata::<K>);
+        let controller = Self::over(Arc::new(store), dyntype);
+        let book = controller.book.clone();
+        controller.connected(informer, move |delta| {
+            let change = book.heard(&via, delta);
             if predicate.passes(delta) {
+                book.note(&delta.key, change.as_ref(), Fate::Woke);
                 vec![trigger::own(delta)]
             } else {
+                book.note(&delta.key, change.as_ref(), Fate::Dropped);
                 Vec::new()
             }
-        });
-        Self::over(Arc::new(store), dyntype).input(own)
+        })
     }
 
     /// Is woken by changes of another kind: `map` says which primaries a change is for.
@@ -116,7 +127,45 @@ impl<K: Object> Controller<K> {
         informer: &Informer<T>,
         map: impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send + 'static,
     ) -> Self {
+        self.related_by("watches", informer, map)
+    }
+
+    /// Like [`related`](Self::related), told by this word.
+    pub(crate) fn related_by<T: Object>(
+        self,
+        word: &'static str,
+        informer: &Informer<T>,
+        mut map: impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send + 'static,
+    ) -> Self {
+        let kind = T::kind(informer.store().dyntype()).into_owned();
+        let via = Via::new(word, &kind, &[], explain::of_metadata::<T>);
+        let book = self.book.clone();
+        self.connected(informer, move |delta| {
+            let requests = map(delta);
+            if !requests.is_empty() {
+                let change = book.heard(&via, delta);
+                for request in &requests {
+                    book.note(&request.key, change.as_ref(), Fate::Woke);
+                }
+            }
+            requests
+        })
+    }
+
+    /// Is woken as `map` says, which writes its own book.
+    pub(crate) fn connected<T: Object>(
+        self,
+        informer: &Informer<T>,
+        map: impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send + 'static,
+    ) -> Self {
         self.input(Input::informer(informer, map))
+    }
+
+    /// The book that its triggers write, and the record of its own writes.
+    pub(crate) fn explained_by(mut self, book: Book<K>, own_writes: OwnWrites<K>) -> Self {
+        self.book = book;
+        self.own_writes = Some(own_writes);
+        self
     }
 
     /// Is woken by the items of a stream; `map` says which primaries an item is for.

@@ -114,7 +114,7 @@ impl<K: Object> Controller<K> {
             dyntype,
         );
         let (primaries, owner_type) = (Arc::clone(&self.cache), self.dyntype.clone());
-        self.related(&informer, move |delta| {
+        self.related_by("owns", &informer, move |delta| {
             trigger::owner(delta, &*primaries, &owner_type)
         })
     }

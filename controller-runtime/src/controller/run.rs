@@ -8,6 +8,7 @@ use kube::runtime::watcher;
 use super::Controller;
 use crate::{
     Action, Error,
+    explain::{Explainer, Reader},
     object::{Object, ObjectRef},
     runner::{Before, Item, Parts, Run, Runner, Teller},
 };
@@ -58,8 +59,15 @@ impl<K: Object> Controller<K> {
         Fut: Future<Output = Result<Action, E>> + Send + 'static,
         E: std::error::Error + Send + 'static,
     {
-        let teller = Teller::new(&self.name, &self.dyntype, self.observer.take());
+        let teller = Teller::new(&self.name, &self.dyntype, self.observer.take(), self.book.clone());
         teller.queue(&self.gauge());
+        teller.explainer(&Explainer::new(Reader {
+            shared: Arc::clone(&self.shared),
+            cache: Arc::clone(&self.cache),
+            dyntype: self.dyntype.clone(),
+            book: self.book,
+            own_writes: self.own_writes,
+        }));
         let mut runner = Runner::new(Parts {
             shared: self.shared,
             cache: self.cache,

@@ -19,6 +19,11 @@ pub struct ConfigDeclaration {
     /// How often a key runs without any change; `None` is never.
     #[serde(serialize_with = "optional_text")]
     pub resync: Option<Duration>,
+    /// After so many runs in a row that look like a circle a key is tested; 0 is never.
+    pub hot_loop_cycles: u32,
+    /// How long a key that runs in circles waits at most.
+    #[serde(serialize_with = "text")]
+    pub hot_loop_max: Duration,
 }
 
 impl Default for ConfigDeclaration {
@@ -28,6 +33,8 @@ impl Default for ConfigDeclaration {
             concurrency: 16,
             timeout: None,
             resync: None,
+            hot_loop_cycles: 20,
+            hot_loop_max: Duration::from_secs(300),
         }
     }
 }

@@ -41,3 +41,14 @@ pub enum RelationKind {
     /// By a field of the primary that names it.
     References,
 }
+
+impl RelationKind {
+    /// The word of the attribute.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Owns => "owns",
+            Self::Watches => "watches",
+            Self::References => "references",
+        }
+    }
+}

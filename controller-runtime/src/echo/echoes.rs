@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    hash::Hash,
+    hash::{DefaultHasher, Hash, Hasher},
     time::Duration,
 };
 
@@ -23,6 +23,15 @@ pub(super) enum Version {
     At(String, String),
     /// The object of this uid, gone.
     Gone(String),
+}
+
+impl Version {
+    /// A number for it, the same wherever it is met.
+    pub(super) fn id(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// The own writes of one controller's keys, and what is held for those that run.
@@ -87,6 +96,17 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
             .collect();
         self.forget_old(now);
         released
+    }
+
+    /// Whether `key` runs: changes for it are held.
+    pub(super) fn holds(&self, key: &K) -> bool {
+        self.held.contains_key(key)
+    }
+
+    /// What is held for `key`, if it runs, and whether each is its own write as far as responses have come.
+    pub(super) fn held(&self, key: &K) -> impl Iterator<Item = (&Version, bool)> {
+        let held = self.held.get(key).into_iter().flatten();
+        held.map(move |(version, _)| (version, self.writes.get(version) == Some(key)))
     }
 
     /// Nothing is remembered of a key that is gone for good.

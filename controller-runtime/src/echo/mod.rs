@@ -18,4 +18,4 @@ mod own_writes;
 mod tests;
 
 pub(crate) use overlay::{Name, Overlay, WeakOverlay, Written, name_of};
-pub(crate) use own_writes::OwnWrites;
+pub(crate) use own_writes::{OwnWrites, version_id};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::echoes::{Echoes, Version};
 use crate::{
     clock,
+    explain::Fate,
     object::{Object, ObjectRef},
     store::{Delta, DeltaCause},
     trigger::Request,
@@ -32,22 +33,47 @@ impl<K: Object> OwnWrites<K> {
         self.lock().started(key);
     }
 
-    /// The run of `key` is over. What is given back goes to the queue *before* the queue hears of the end.
-    pub(crate) fn finished(&self, key: &ObjectRef<K>) -> Vec<Request<K>> {
-        self.lock().finished(key, clock::now())
+    /// The run of `key` is over.
+    pub(crate) fn finished(&self, key: &ObjectRef<K>) -> Released<K> {
+        let mut echoes = self.lock();
+        let held: Vec<_> = echoes
+            .held(key)
+            .map(|(version, own)| (version.id(), own))
+            .collect();
+        Released {
+            requests: echoes.finished(key, clock::now()),
+            held,
+        }
     }
 
-    /// The request that a change makes, if it is to go on to the queue now.
-    pub(crate) fn admit<T: Object>(&self, delta: &Delta<T>, request: Request<K>) -> Option<Request<K>> {
+    /// The request that is to go on to the queue now because of a change, and what becomes of the change itself.
+    pub(crate) fn admit<T: Object>(
+        &self,
+        delta: &Delta<T>,
+        request: Request<K>,
+    ) -> (Option<Request<K>>, Fate) {
         // A list may have jumped over somebody else's change to ours; and that a primary is gone is told at once.
         if delta.cause != DeltaCause::Watch || request.gone {
-            return Some(request);
+            return (Some(request), Fate::Woke);
         }
         let Some(version) = version_of(delta) else {
-            return Some(request);
+            return (Some(request), Fate::Woke);
         };
         let key = request.key.clone();
-        self.lock().admit(&key, version, request, clock::now())
+        let mut echoes = self.lock();
+        let held = echoes.holds(&key);
+        let admitted = echoes.admit(&key, version, request, clock::now());
+        let fate = match &admitted {
+            _ if held => Fate::Held,
+            Some(_) => Fate::Woke,
+            None => Fate::OwnWrite,
+        };
+        (admitted, fate)
+    }
+
+    /// How many changes are held for `key`, which runs.
+    pub(crate) fn held(&self, key: &ObjectRef<K>) -> usize {
+        self.lock().held(key).count()
     }
 
     /// The server answered a write of `key` with this version of the object of this uid.
@@ -65,6 +91,20 @@ impl<K: Object> OwnWrites<K> {
     fn lock(&self) -> MutexGuard<'_, Echoes<ObjectRef<K>, Request<K>>> {
         self.echoes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the end of a run sets free.
+#[derive(Debug)]
+pub(crate) struct Released<K: Object> {
+    /// These go to the queue *before* the queue hears of the end.
+    pub(crate) requests: Vec<Request<K>>,
+    /// The [`version_id`] of each change that was held, and whether it was the run's own.
+    pub(crate) held: Vec<(u64, bool)>,
+}
+
+/// A number for the version of an object that a change brought.
+pub(crate) fn version_id<T: Object>(delta: &Delta<T>) -> u64 {
+    version_of(delta).map_or(0, |version| version.id())
 }
 
 fn version_of<T: Object>(delta: &Delta<T>) -> Option<Version> {

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     clock::{self, Instant},
     declare::{Declaration, Namespaces, Scope, Watched},
+    explain::Explainer,
     runner::Gauge,
 };
 
@@ -49,11 +50,11 @@ impl fmt::Debug for Heard {
 }
 
 #[derive(Debug)]
-struct State {
-    phase: Phase,
-    controllers: BTreeMap<String, ControllerState>,
+pub(super) struct State {
+    pub(super) phase: Phase,
+    pub(super) controllers: BTreeMap<String, ControllerState>,
     missing_rights: Vec<String>,
-    leadership: Option<String>,
+    pub(super) leadership: Option<String>,
 }
 
 /// What is known of one controller.
@@ -62,12 +63,13 @@ pub(super) struct ControllerState {
     kind: String,
     pub(super) synced: bool,
     pub(super) gauge: Option<Gauge>,
+    pub(super) explainer: Option<Explainer>,
     pub(super) sources: BTreeMap<SourceId, SourceEntry>,
     /// Each running object, and why it runs. Invariant: only runs that have not ended.
     pub(super) running: BTreeMap<u64, RunningEntry>,
     /// Invariant: only objects that have not been told to be gone.
     pub(super) objects: BTreeMap<ObjectId, ObjectEntry>,
-    ended: Option<String>,
+    pub(super) ended: Option<String>,
 }
 
 /// A run under way.
@@ -139,6 +141,7 @@ impl Board {
             kind: declaration.primary.resource.kind.clone(),
             synced: false,
             gauge: None,
+            explainer: None,
             sources,
             running: BTreeMap::new(),
             objects: BTreeMap::new(),
@@ -270,6 +273,10 @@ impl Board {
         self.change(|state| state.controllers.get_mut(controller).map(change))
     }
 
+    pub(super) fn read<T>(&self, read: impl FnOnce(&State) -> T) -> T {
+        self.change(|state| read(state))
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -308,7 +315,7 @@ impl ControllerState {
 }
 
 impl ObjectEntry {
-    fn status(&self, object: &ObjectId, now: Instant) -> ObjectStatus {
+    pub(super) fn status(&self, object: &ObjectId, now: Instant) -> ObjectStatus {
         ObjectStatus {
             object: object.clone(),
             report: RunReport {

@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz`, `/metrics`, `/status`, `/status/events` over HTTP.
+//! `/livez`, `/readyz`, `/metrics`, `/status`, `/status/events`, `/debug` over HTTP.
 //!
 //! Bound before anything else, so that a probe never meets a closed port. Nothing here asks the API server. Liveness is the
 //! answer itself: a process whose runtime no longer turns does not give one.
@@ -17,7 +17,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use super::Board;
+use super::{Board, debug};
 use crate::metrics::{CONTENT_TYPE, Metrics};
 
 /// More clients than this wait for a place: probes and a few people need no more.
@@ -64,8 +64,8 @@ impl StatusServer {
             let Ok(place) = places.clone().acquire_owned().await else {
                 return;
             };
-            let stream = match self.listener.accept().await {
-                Ok((stream, _)) => stream,
+            let (stream, peer) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file handles, most likely: others will be closed.
                     tracing::warn!(%error, "cannot accept a connection to the status endpoint");
@@ -77,7 +77,7 @@ impl StatusServer {
             tokio::spawn(async move {
                 let _place = place;
                 let service = service_fn(move |request: Request<Incoming>| {
-                    let answer = answer(&board, &metrics, request.method(), request.uri().path());
+                    let answer = answer(&board, &metrics, &request, peer);
                     async { Ok::<_, Infallible>(answer) }
                 });
                 let connection = http1::Builder::new()
@@ -91,11 +91,12 @@ impl StatusServer {
     }
 }
 
-fn answer(board: &Board, metrics: &Metrics, method: &Method, path: &str) -> Response<Body> {
+fn answer<B>(board: &Board, metrics: &Metrics, request: &Request<B>, peer: SocketAddr) -> Response<Body> {
+    let method = request.method();
     if method != Method::GET && method != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n");
     }
-    match path {
+    match request.uri().path() {
         "/livez" | "/healthz" => text(StatusCode::OK, "ok\n"),
         "/readyz" => {
             let readiness = board.readiness();
@@ -109,9 +110,15 @@ fn answer(board: &Board, metrics: &Metrics, method: &Method, path: &str) -> Resp
         "/metrics" => respond(StatusCode::OK, CONTENT_TYPE, full(metrics.encode())),
         "/status" => json(board),
         "/status/events" => events(board),
+        path if path == "/debug" || path.starts_with("/debug/") => {
+            let host = request.headers().get(header::HOST);
+            let host = host.map(|host| host.to_str().unwrap_or_default());
+            let (code, kind, body) = debug::answer(board, request.uri(), host, peer);
+            respond(code, kind, full(body))
+        }
         _ => text(
             StatusCode::NOT_FOUND,
-            "here are /livez, /readyz, /metrics, /status and /status/events\n",
+            "here are /livez, /readyz, /metrics, /status, /status/events and, on loopback, /debug\n",
         ),
     }
 }

@@ -3,12 +3,15 @@
 //! - [`Board`] holds the state: each controller, each source, each live object.
 //! - [`Readiness`] judges it.
 //! - [`Informers`] lets controllers share their watches.
+//! - [`Board::why`] explains why one object runs, or does not.
 //! - [`StatusServer`] tells it over HTTP.
 //!
 //! No answer here asks the API server, so that the answers stay true when it is away.
 
 pub(crate) mod access;
 mod board;
+#[cfg(feature = "probes")]
+mod debug;
 mod feed;
 #[cfg(feature = "probes")]
 mod http;
@@ -18,6 +21,7 @@ mod readiness;
 mod status;
 #[cfg(test)]
 mod tests;
+mod why;
 
 pub use board::Board;
 #[cfg(feature = "probes")]
@@ -28,3 +32,4 @@ pub use status::{
     ControllerStatus, Happening, ObjectId, ObjectStatus, OperatorStatus, Phase, QueueStatus, RunReport,
     RunResult, SourceId, SourceState, SourceStatus, UndecodableObject,
 };
+pub use why::NotKnown;

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     clock,
     error_text::chain,
+    explain::Explainer,
     runner::{Event, Finished, Gauge, Observer, Outcome, SourceChange, Started, Subject},
     trigger::Cause,
 };
@@ -25,12 +26,23 @@ impl Observer for Board {
                 kind: (*kind).to_owned(),
                 message: (*message).to_owned(),
             }),
+            Event::Circle(circle) => self.tell(Happening::Circle {
+                controller: controller.to_owned(),
+                object: identity(&circle.object),
+                cycles: circle.cycles,
+                delay_ms: millis(circle.delay),
+                fields: circle.fields.to_vec(),
+            }),
             Event::Settled { .. } | Event::Stopping | Event::Stopped => {}
         }
     }
 
     fn queue(&self, controller: &str, gauge: &Gauge) {
         self.with(controller, |state| state.gauge = Some(gauge.clone()));
+    }
+
+    fn explainer(&self, controller: &str, explainer: &Explainer) {
+        self.with(controller, |state| state.explainer = Some(explainer.clone()));
     }
 }
 
@@ -110,7 +122,7 @@ impl Board {
     fn started(&self, controller: &str, started: &Started<'_>) {
         let run = RunningEntry {
             object: identity(&started.object),
-            causes: started.causes.iter().map(say).collect(),
+            causes: started.causes.iter().map(Cause::told).collect(),
             gone: false,
         };
         self.with(controller, |state| state.running.insert(started.id, run));
@@ -230,26 +242,4 @@ fn judge(outcome: &Outcome<'_>) -> Option<(RunResult, Option<String>)> {
             Some("dropped at the end of the shutdown".to_owned()),
         ),
     })
-}
-
-/// A cause in a person's words.
-fn say(cause: &Cause) -> String {
-    match cause {
-        Cause::Initial => "first list".to_owned(),
-        Cause::Updated => "changed".to_owned(),
-        Cause::Deleted => "deleted".to_owned(),
-        Cause::Related {
-            kind,
-            namespace,
-            name,
-        } => match namespace {
-            Some(namespace) => format!("{kind} {namespace}/{name} changed"),
-            None => format!("{kind} {name} changed"),
-        },
-        Cause::Relist => "changed while the watch was down".to_owned(),
-        Cause::Requeue => "asked to run again".to_owned(),
-        Cause::Retry => "tried again".to_owned(),
-        Cause::Bulk => "all objects were asked to run".to_owned(),
-        Cause::External(reason) => reason.clone(),
-    }
 }

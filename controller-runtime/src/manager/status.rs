@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::hot_loop::FlappingField;
+
 /// What `/status` answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -289,6 +291,19 @@ pub enum Happening {
         /// How.
         #[serde(flatten)]
         report: RunReport,
+    },
+    /// An object runs in circles; it is slowed.
+    Circle {
+        /// Whose.
+        controller: String,
+        /// Which object.
+        object: ObjectId,
+        /// So many runs in a row were each answered by a change that woke the next.
+        cycles: u32,
+        /// How long it waits after such a change, at first.
+        delay_ms: u64,
+        /// The fields that flap, if that can be told.
+        fields: Vec<FlappingField>,
     },
     /// An object that was reconciled is gone.
     Gone {

@@ -176,6 +176,11 @@ impl Collector for Live {
             count(reading.depth.waiting)
         })?;
         gauge(
+            "workqueue_slowed",
+            "Keys that run in circles and are slowed",
+            |reading| count(reading.depth.slowed),
+        )?;
+        gauge(
             "workqueue_unfinished_work_seconds",
             "How long all running reconciles have run",
             Reading::unfinished,

@@ -29,6 +29,7 @@ pub(super) struct Reconciles {
     limit: Family<OfController, Gauge>,
     healthy: Family<OfSource, Gauge>,
     problems: Family<OfSource, Counter>,
+    circles: PerController,
 }
 
 impl Reconciles {
@@ -44,6 +45,7 @@ impl Reconciles {
             limit: Family::default(),
             healthy: Family::default(),
             problems: Family::default(),
+            circles: Family::default(),
         };
         let mut counter = |name: &str, help: &str, family: &PerController| {
             registry.register(format!("controller_runtime_{name}"), help, family.clone());
@@ -53,6 +55,11 @@ impl Reconciles {
             "terminal_reconcile_errors",
             "Reconciles that failed for good",
             &metrics.terminal,
+        );
+        counter(
+            "hot_loops",
+            "Objects that were found to run in circles",
+            &metrics.circles,
         );
         counter("reconcile_panics", "Reconciles that panicked", &metrics.panics);
         counter(
@@ -97,7 +104,13 @@ impl Reconciles {
                 result,
             }));
         }
-        for family in [&self.errors, &self.terminal, &self.panics, &self.timeouts] {
+        for family in [
+            &self.errors,
+            &self.terminal,
+            &self.panics,
+            &self.timeouts,
+            &self.circles,
+        ] {
             drop(family.get_or_create(&labels));
         }
         drop(self.seconds.get_or_create(&labels));
@@ -123,6 +136,10 @@ impl Reconciles {
         if !healthy {
             self.problems.get_or_create(&labels).inc();
         }
+    }
+
+    pub(super) fn circle(&self, controller: &str) {
+        self.circles.get_or_create(&OfController::new(controller)).inc();
     }
 
     pub(super) fn finished(&self, controller: &str, finished: &Finished<'_>) {

@@ -128,6 +128,7 @@ impl Observer for Metrics {
                 self.queues.finished(controller, finished);
                 self.reconciles.finished(controller, finished);
             }
+            Event::Circle(_) => self.reconciles.circle(controller),
             Event::Source(change) => {
                 self.reconciles
                     .source(controller, change.kind, change.problem.is_none());

@@ -15,6 +15,7 @@
 mod causes;
 mod heap;
 mod levels;
+mod look;
 mod outcome;
 mod ready;
 mod slot;
@@ -25,6 +26,7 @@ mod tests;
 use std::{hash::Hash, sync::Arc, time::Duration};
 
 use heap::Heap;
+pub(crate) use look::Standing;
 pub(crate) use outcome::{After, Next, Outcome};
 use ready::Ready;
 pub(crate) use slot::SlotId;
@@ -59,6 +61,8 @@ pub(crate) struct Wish {
     pub(crate) uid: Option<Uid>,
     /// The primary is gone: there is nothing to run, and nothing to remember.
     pub(crate) gone: bool,
+    /// For this wish the key shall not run earlier.
+    pub(crate) not_before: Option<Instant>,
 }
 
 /// A key to run, until [`Queue::finish`] gives its slot back.
@@ -159,6 +163,7 @@ impl<K: Eq + Hash> Queue<K> {
             return;
         }
         let due = later(now, self.settings.debounce);
+        let due = wish.not_before.map_or(due, |not_before| due.max(not_before));
         let id = self.slots.find_or_insert(key, wish.level);
         let slot = self.slots.get_mut(id);
         let replaced = slot.is_another(wish.uid);

@@ -27,6 +27,7 @@ fn wish(level: Level) -> Wish {
         cause: Cause::Updated,
         uid: None,
         gone: false,
+        not_before: None,
     }
 }
 
@@ -47,6 +48,7 @@ fn seen(uid: Option<&str>) -> Seen {
 fn gone() -> Wish {
     Wish {
         gone: true,
+        not_before: None,
         ..wish(Level::Deletion)
     }
 }

@@ -11,27 +11,27 @@ use super::{
     Failed, Reconciler, Related, Retry, Run, Wiring,
     around::{Around, Preparation},
     children::Family,
+    circles,
     recorder::Publisher,
     relation::Connect,
     requests::Requests,
     run::{Shared, Stores},
+    wakes::{EchoWatch, OwnTrigger, PrimaryHook, admitted},
 };
 use crate::{
-    Action, Config, Controller, Error,
+    Action, Config, Controller, Error, HotLoop,
     clock::Origin,
     declare::{
         BackoffDeclaration, BoxError, ConfigDeclaration, Declaration, Environment, RelationKind, Watched,
     },
     echo::OwnWrites,
+    explain::{Book, Via},
     object::{Object, ObjectRef},
-    runner::{self, Inlet, guard},
+    runner::{self, Inlet, Observer},
     store::{Delta, Store, key_of},
-    trigger::{self, Predicate, Request},
+    trigger::{Predicate, Request},
     watch::{Informer, Pruning},
 };
-
-/// Hears every change of a primary, whatever the predicates say.
-pub(super) type PrimaryHook<K> = Box<dyn FnMut(&Delta<K>) + Send>;
 
 /// A controller while its relations are being connected.
 pub(super) struct Assembly<'a, R: Reconciler> {
@@ -40,6 +40,7 @@ pub(super) struct Assembly<'a, R: Reconciler> {
     controller: Controller<R::Object>,
     primaries: Store<R::Object>,
     own_writes: OwnWrites<R::Object>,
+    book: Book<R::Object>,
     stores: Stores,
     family: Family,
     hooks: Vec<PrimaryHook<R::Object>>,
@@ -60,6 +61,7 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
             controller: empty(primaries),
             primaries: primaries.clone(),
             own_writes: OwnWrites::new(),
+            book: Book::new(),
             stores: Stores::default(),
             family: Family::default(),
             hooks: Vec::new(),
@@ -133,21 +135,22 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
     pub(super) fn related<T: Object>(
         &mut self,
         informer: &Informer<T>,
+        via: Via<T>,
         predicates: Vec<Predicate<T>>,
         mut map: impl FnMut(&Delta<T>) -> Vec<Request<R::Object>> + Send + 'static,
     ) {
         let predicate = Predicate::any(predicates);
-        let own_writes = self.own_writes.clone();
+        let (own_writes, book) = (self.own_writes.clone(), self.book.clone());
         let admit = move |delta: &Delta<T>| {
-            let requests = if predicate.passes(delta) {
-                map(delta)
-            } else {
-                Vec::new()
-            };
-            admitted(&own_writes, delta, requests)
+            if !predicate.passes(delta) {
+                book.dropped(&via, delta);
+                return Vec::new();
+            }
+            let requests = map(delta);
+            admitted(&own_writes, &book, &via, delta, requests)
         };
         let controller = std::mem::replace(&mut self.controller, empty(&self.primaries));
-        self.controller = controller.related(informer, admit);
+        self.controller = controller.connected(informer, admit);
     }
 
     /// Lets requests come from a stream of lists.
@@ -168,17 +171,6 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
 
 fn empty<K: Object>(primaries: &Store<K>) -> Controller<K> {
     Controller::over(Arc::new(primaries.clone()), primaries.dyntype().clone())
-}
-
-fn admitted<K: Object, T: Object>(
-    own_writes: &OwnWrites<K>,
-    delta: &Delta<T>,
-    requests: Vec<Request<K>>,
-) -> Vec<Request<K>> {
-    requests
-        .into_iter()
-        .filter_map(|request| own_writes.admit(delta, request))
-        .collect()
 }
 
 /// Runs a controller until its shutdown is through.
@@ -207,6 +199,7 @@ pub(super) async fn run<R: Reconciler>(
     let Assembly {
         controller,
         own_writes,
+        book,
         stores,
         family,
         hooks,
@@ -216,23 +209,23 @@ pub(super) async fn run<R: Reconciler>(
     let controller = triggers.into_iter().fold(controller, |controller, trigger| {
         controller.reconcile_on(trigger(Arc::clone(&context)))
     });
-    let controller = own_trigger(controller, &informer, predicates, hooks, own_writes.clone())
-        .named(&declaration.name)
-        .with_config(config(&declaration, environment.origin));
-    let controller = within(controller, &environment);
-    let inlet = Inlet::new(&controller.shared);
+    let own = OwnTrigger::new(&declaration, predicates, hooks, &own_writes, &book);
+    let controller = own
+        .connect(controller, &informer)
+        .explained_by(book.clone(), own_writes.clone());
     let (client, kind) = (environment.client.clone(), start.kind().clone());
+    let publisher = Publisher::new(client.clone(), &declaration.name, environment.origin);
+    let publisher = Arc::new(publisher);
+    let observer = circles::telling(&environment, &declaration, &publisher, &primaries);
+    let controller = within(controller, &declaration, &environment, observer);
+    let inlet = Inlet::new(&controller.shared);
     let shared = Arc::new(Shared::<R> {
         context,
         kind: kind.clone(),
         manager: declaration.name.clone(),
         stores,
         family: Arc::new(family),
-        publisher: Arc::new(Publisher::new(
-            client.clone(),
-            &declaration.name,
-            environment.origin,
-        )),
+        publisher,
         own_writes: own_writes.clone(),
         client: client.clone(),
         origin: environment.origin,
@@ -249,7 +242,7 @@ pub(super) async fn run<R: Reconciler>(
     });
     let reconcile = move |run: runner::Run<R::Object>| {
         let key = key_of(&*run.object, primaries.dyntype());
-        let watch = EchoWatch::begin(&own_writes, &inlet, key);
+        let watch = EchoWatch::begin(&own_writes, &book, &inlet, key);
         let reconciling = Arc::clone(&around).run(Run::new(run.object, run.failures, Arc::clone(&shared)));
         async move {
             let _watch = watch;
@@ -260,10 +253,17 @@ pub(super) async fn run<R: Reconciler>(
     tell(&declaration.name, results).await
 }
 
-/// What the manager gives to each of its controllers.
-fn within<K: Object>(controller: Controller<K>, environment: &Environment) -> Controller<K> {
+/// What was declared of the controller, and what the manager gives to each of its controllers.
+fn within<K: Object>(
+    controller: Controller<K>,
+    declaration: &Declaration,
+    environment: &Environment,
+    observer: Arc<dyn Observer>,
+) -> Controller<K> {
     controller
-        .observe(Arc::clone(&environment.observer))
+        .named(&declaration.name)
+        .with_config(config(declaration, environment.origin))
+        .observe(observer)
         .hold_until(environment.leading.clone())
         .graceful_shutdown_on(environment.shutdown.clone())
 }
@@ -274,61 +274,6 @@ fn policy(error: &Failed) -> Action {
         Retry::Backoff => Action::retry(),
         Retry::After(wait) => Action::retry_after(wait),
         Retry::Never => Action::give_up(),
-    }
-}
-
-/// Wakes a primary for its own changes, after everyone who keeps a record of primaries has heard them.
-fn own_trigger<K: Object>(
-    controller: Controller<K>,
-    informer: &Informer<K>,
-    predicates: Vec<Predicate<K>>,
-    mut hooks: Vec<PrimaryHook<K>>,
-    own_writes: OwnWrites<K>,
-) -> Controller<K> {
-    let predicate = Predicate::any(predicates);
-    controller.related(informer, move |delta| {
-        for hook in &mut hooks {
-            // The primary's own trigger must not be lost for a panic in the user's function.
-            if let Err(panic) = guard(|| hook(delta)) {
-                tracing::error!(object.ref = %delta.key, %panic, "a function of the attribute panicked; what it reads of this object is not followed");
-            }
-        }
-        let requests = if predicate.passes(delta) || begins_to_go(delta) { vec![trigger::own(delta)] } else { Vec::new() };
-        admitted(&own_writes, delta, requests)
-    })
-}
-
-/// Its deletion was asked for. No predicate may hide that from the cleanup.
-fn begins_to_go<K: Object>(delta: &Delta<K>) -> bool {
-    let dying = |side: &Option<Arc<K>>| {
-        side.as_ref()
-            .is_some_and(|object| object.meta().deletion_timestamp.is_some())
-    };
-    dying(&delta.new) && !dying(&delta.old)
-}
-
-/// Holds the changes of a running key's objects, and lets go of those that were not its own.
-struct EchoWatch<K: Object> {
-    own_writes: OwnWrites<K>,
-    inlet: Inlet<K>,
-    key: ObjectRef<K>,
-}
-
-impl<K: Object> EchoWatch<K> {
-    fn begin(own_writes: &OwnWrites<K>, inlet: &Inlet<K>, key: ObjectRef<K>) -> Self {
-        own_writes.started(key.clone());
-        Self {
-            own_writes: own_writes.clone(),
-            inlet: inlet.clone(),
-            key,
-        }
-    }
-}
-
-/// However the run ends: also by a panic, a timeout or a shutdown.
-impl<K: Object> Drop for EchoWatch<K> {
-    fn drop(&mut self) {
-        self.inlet.push_all(self.own_writes.finished(&self.key));
     }
 }
 
@@ -355,6 +300,8 @@ fn config(declaration: &Declaration, origin: Origin) -> Config {
         concurrency,
         timeout,
         resync,
+        hot_loop_cycles,
+        hot_loop_max,
     } = declaration.config;
     let BackoffDeclaration {
         initial,
@@ -367,7 +314,9 @@ fn config(declaration: &Declaration, origin: Origin) -> Config {
         .max(max)
         .factor(factor)
         .jitter(jitter);
+    let hot_loop = HotLoop::default().cycles(hot_loop_cycles).max_delay(hot_loop_max);
     let mut config = Config::default()
+        .hot_loop(hot_loop)
         .debounce(debounce)
         .concurrency(concurrency)
         .backoff(backoff);

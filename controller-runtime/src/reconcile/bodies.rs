@@ -21,7 +21,8 @@ use kube::{
 
 use super::{Reconciler, Related, assembly::Assembly, relation::Connect, requests::is_gone};
 use crate::{
-    declare::Watched,
+    declare::RelationDeclaration,
+    explain::{self, Via},
     object::{Object, ObjectRef},
     store::{Delta, Listing, Reflector, Store},
     trigger::{Named, Predicate, References},
@@ -32,14 +33,15 @@ const AT_ONCE: usize = 8;
 
 /// The relation before it is connected.
 pub(super) struct ReferencedOnly<K: Object, T: Object> {
-    pub(super) target: Watched,
+    pub(super) declared: RelationDeclaration,
     pub(super) predicates: Vec<Predicate<PartialObjectMeta<T>>>,
     pub(super) index: References<K, T>,
 }
 
 impl<R: Reconciler, T: Related> Connect<R> for ReferencedOnly<R::Object, T> {
     fn connect(self: Box<Self>, assembly: &mut Assembly<'_, R>) {
-        let informer = assembly.informer::<PartialObjectMeta<T>>(&self.target);
+        let informer = assembly.informer::<PartialObjectMeta<T>>(&self.declared.target);
+        let via = Via::declared(&self.declared, explain::of_metadata);
         let bodies = Arc::new(Bodies::new(assembly.client(), informer.store(), self.index));
         assembly.insert(bodies.reflector.store());
         let (listens, reads) = (Arc::clone(&bodies), Arc::clone(&bodies));
@@ -48,7 +50,7 @@ impl<R: Reconciler, T: Related> Connect<R> for ReferencedOnly<R::Object, T> {
             let (reads, key) = (Arc::clone(&reads), key.clone());
             Box::pin(async move { reads.bring(&key).await })
         }));
-        assembly.related(&informer, self.predicates, move |delta| {
+        assembly.related(&informer, via, self.predicates, move |delta| {
             bodies.lock().index.wake(delta)
         });
     }

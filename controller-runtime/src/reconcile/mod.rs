@@ -10,6 +10,7 @@ mod assembly;
 mod attempt;
 mod bodies;
 mod children;
+mod circles;
 mod cleanup;
 mod context;
 mod declared;
@@ -27,6 +28,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod via;
+mod wakes;
 mod wiring;
 
 use crate::Action;

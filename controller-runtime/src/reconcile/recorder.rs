@@ -208,6 +208,12 @@ impl Recorder {
         }
     }
 
+    pub(super) fn of(publisher: Arc<Publisher>, mut reference: ObjectReference) -> Self {
+        // It is the object that Events are about, not one state of it: a new state does not make the same Event another.
+        reference.resource_version = None;
+        Self { publisher, reference }
+    }
+
     /// All is as it should be: `reason` is one CamelCase word, `note` a sentence.
     pub async fn normal(&self, reason: &str, note: &str) {
         self.publisher
@@ -225,13 +231,7 @@ impl Recorder {
 
 impl<R: Reconciler> FromReconcile<R> for Recorder {
     fn from_reconcile(run: &Run<R>) -> Self {
-        let mut reference = run.object().object_ref(run.kind());
-        // It is the object that Events are about, not one state of it: a new state does not make the same Event another.
-        reference.resource_version = None;
-        Self {
-            publisher: run.publisher(),
-            reference,
-        }
+        Self::of(run.publisher(), run.object().object_ref(run.kind()))
     }
 
     fn declare(declaration: &mut Declaration) {

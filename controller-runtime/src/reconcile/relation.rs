@@ -1,7 +1,14 @@
 //! The typed part of a relation: its informer, its predicates, and how a change finds its primaries.
 
+use serde::Serialize;
+
 use super::{Reconciler, assembly::Assembly, via::Via};
-use crate::{declare::Watched, object::Object, trigger::Predicate};
+use crate::{
+    declare::RelationDeclaration,
+    explain::{self, Via as Told},
+    object::Object,
+    trigger::Predicate,
+};
 
 /// A kind that can be reconciled.
 #[diagnostic::on_unimplemented(
@@ -9,10 +16,10 @@ use crate::{declare::Watched, object::Object, trigger::Predicate};
     label = "not a Kubernetes kind",
     note = "a kind is a type of k8s-openapi, a `#[derive(CustomResource)]`, `PartialObjectMeta` of one, or `DynamicObject`"
 )]
-pub trait Reconciled: Object {}
+pub trait Reconciled: Object + Serialize {}
 
 #[diagnostic::do_not_recommend]
-impl<K: Object> Reconciled for K {}
+impl<K: Object + Serialize> Reconciled for K {}
 
 /// A kind that can be related: its group and kind are known by its type.
 #[diagnostic::on_unimplemented(
@@ -20,10 +27,10 @@ impl<K: Object> Reconciled for K {}
     label = "not a Kubernetes kind",
     note = "a related kind is a type of k8s-openapi, a `#[derive(CustomResource)]`, or a `PartialObjectMeta` of one"
 )]
-pub trait Related: Object<DynamicType: Default> {}
+pub trait Related: Object<DynamicType: Default> + Serialize {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Object<DynamicType: Default>> Related for T {}
+impl<T: Object<DynamicType: Default> + Serialize> Related for T {}
 
 /// A relation of any kind, once its type is forgotten.
 pub(super) trait Connect<R: Reconciler>: Send {
@@ -31,7 +38,7 @@ pub(super) trait Connect<R: Reconciler>: Send {
 }
 
 pub(super) struct Relation<T: Object, V> {
-    pub(super) target: Watched,
+    pub(super) declared: RelationDeclaration,
     pub(super) predicates: Vec<Predicate<T>>,
     pub(super) via: V,
 }
@@ -39,15 +46,16 @@ pub(super) struct Relation<T: Object, V> {
 impl<R: Reconciler, T: Related, V: Via<T, R::Object>> Connect<R> for Relation<T, V> {
     fn connect(self: Box<Self>, assembly: &mut Assembly<'_, R>) {
         let Self {
-            target,
+            declared,
             predicates,
             via,
         } = *self;
-        let informer = assembly.informer::<T>(&target);
+        let informer = assembly.informer::<T>(&declared.target);
+        let told = Told::declared(&declared, explain::whole::<T>);
         via.follow(assembly);
         let forget_gone = assembly.forget_gone::<T>();
         let primaries = assembly.primaries().clone();
-        assembly.related(&informer, predicates, move |delta| {
+        assembly.related(&informer, told, predicates, move |delta| {
             forget_gone(delta);
             via.requests(delta, &primaries)
         });

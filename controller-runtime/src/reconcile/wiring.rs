@@ -118,7 +118,7 @@ impl<R: Reconciler> Wiring<R> {
         let (mut declared, predicates) = declared(RelationKind::References, options);
         declared.referenced_only = true;
         self.relations.push(Box::new(ReferencedOnly {
-            target: declared.target.clone(),
+            declared: declared.clone(),
             predicates,
             index: field.index(self.start.kind().clone()),
         }));
@@ -210,7 +210,7 @@ impl<R: Reconciler> Wiring<R> {
     ) -> Self {
         let (declared, predicates) = declared(kind, options);
         self.relations.push(Box::new(Relation {
-            target: declared.target.clone(),
+            declared: declared.clone(),
             predicates,
             via,
         }));
@@ -258,6 +258,20 @@ impl<R: Reconciler> Wiring<R> {
     #[must_use]
     pub fn resync(mut self, millis: u64) -> Self {
         self.declaration.config.resync = Some(Duration::from_millis(millis));
+        self
+    }
+
+    /// `config(hot_loop_cycles = …)`
+    #[must_use]
+    pub fn hot_loop_cycles(mut self, cycles: u16) -> Self {
+        self.declaration.config.hot_loop_cycles = cycles.into();
+        self
+    }
+
+    /// `config(hot_loop_max = "…")`
+    #[must_use]
+    pub fn hot_loop_max(mut self, millis: u64) -> Self {
+        self.declaration.config.hot_loop_max = Duration::from_millis(millis);
         self
     }
 

@@ -28,6 +28,7 @@ use super::{
 use crate::{
     Action, Config, Error,
     clock::{self, Instant},
+    hot_loop::Guard,
     object::{Object, ObjectRef},
     queue::{Next, Outcome, Popped, Seen, Settings, SlotId},
     shutdown::Stage,
@@ -131,11 +132,15 @@ where
     Fut: Future<Output = Result<Action, E>> + Send + 'static,
 {
     pub(crate) fn new(parts: Parts<K, R, P>) -> Self {
-        parts.shared.lock().queue.configure(Settings {
-            debounce: parts.config.debounce,
-            resync: parts.config.resync,
-            backoff: parts.config.backoff.clone(),
-        });
+        {
+            let mut shared = parts.shared.lock();
+            shared.guard = Guard::new(parts.config.hot_loop.clone());
+            shared.queue.configure(Settings {
+                debounce: parts.config.debounce,
+                resync: parts.config.resync,
+                backoff: parts.config.backoff.clone(),
+            });
+        }
         Self {
             port: Arc::new(Port::new(Arc::clone(&parts.shared))),
             rng: clock::rng(parts.config.seed),

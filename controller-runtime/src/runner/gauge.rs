@@ -31,6 +31,8 @@ pub struct Depth {
     pub next_due: Option<Instant>,
     /// All stores of the controller are ready.
     pub synced: bool,
+    /// Keys that run in circles and are slowed.
+    pub slowed: usize,
 }
 
 impl Depth {

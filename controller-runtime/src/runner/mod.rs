@@ -26,7 +26,7 @@ pub(crate) use begin::Before;
 pub(crate) use drive::{Item, Parts, Run, Runner};
 pub use gauge::{Depth, Gauge};
 pub(crate) use guard::guard;
-pub use observer::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject};
+pub use observer::{Circle, Event, Finished, Observer, Outcome, SourceChange, Started, Subject};
 pub use shared::Inlet;
 pub(crate) use shared::Shared;
 pub(crate) use tell::Teller;

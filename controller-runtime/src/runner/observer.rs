@@ -6,7 +6,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::Gauge;
-use crate::{clock::Instant, trigger::Cause, watch::Undecodable};
+use crate::{
+    clock::Instant, explain::Explainer, hot_loop::FlappingField, trigger::Cause, watch::Undecodable,
+};
 
 /// Hears what a controller does.
 ///
@@ -33,6 +35,11 @@ pub trait Observer: Send + Sync {
     fn queue(&self, controller: &str, gauge: &Gauge) {
         let _ = (controller, gauge);
     }
+
+    /// Takes whom to ask from now on about one object of this controller. Called once, before the first event.
+    fn explainer(&self, controller: &str, explainer: &Explainer) {
+        let _ = (controller, explainer);
+    }
 }
 
 /// Tells every observer in turn.
@@ -46,6 +53,12 @@ impl Observer for Vec<Arc<dyn Observer>> {
     fn queue(&self, controller: &str, gauge: &Gauge) {
         for observer in self {
             observer.queue(controller, gauge);
+        }
+    }
+
+    fn explainer(&self, controller: &str, explainer: &Explainer) {
+        for observer in self {
+            observer.explainer(controller, explainer);
         }
     }
 }
@@ -71,6 +84,8 @@ pub enum Event<'a> {
         /// What the panic said.
         message: &'a str,
     },
+    /// An object was found to run in circles; it is slowed.
+    Circle(Circle<'a>),
     /// The queue ran empty: nothing is ready and nothing is running.
     Settled {
         /// When the next waiting key is due.
@@ -125,6 +140,20 @@ pub struct Finished<'a> {
     pub next_run: Option<Duration>,
     /// Failures in a row, this one included.
     pub failures: u32,
+}
+
+/// An object runs in circles: each run is answered by a change that wakes the next, and nothing changes while it waits.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Circle<'a> {
+    /// The object.
+    pub object: Subject<'a>,
+    /// So many runs in a row.
+    pub cycles: u32,
+    /// How long it waits between such runs from now on, at first.
+    pub delay: Duration,
+    /// The fields that flap, if that can be told.
+    pub fields: &'a [FlappingField],
 }
 
 /// How a reconcile ended.

@@ -15,10 +15,12 @@ use super::{Depth, drive::End, gauge::Counted};
 use crate::{
     RunnerError,
     clock::{self, Instant},
+    explain::{KeyState, Looked, millis},
+    hot_loop::{self, Accusation, Guard, HotLoop},
     object::{Object, ObjectRef},
-    queue::{Popped, Queue, Settings, Wish},
+    queue::{Popped, Queue, Settings, Standing, Wish},
     shutdown::Stage,
-    trigger::{Level, Request},
+    trigger::{Cause, Level, Request},
     uid::Uid,
 };
 
@@ -37,6 +39,9 @@ pub(crate) struct Shared<K: Object> {
 /// What is behind the lock. No user code runs while it is held.
 pub(super) struct State<K: Object> {
     pub(super) queue: Queue<ObjectRef<K>>,
+    pub(super) guard: Guard,
+    /// Keys that were just found to run in circles.
+    pub(super) accused: Vec<(Arc<ObjectRef<K>>, Accusation)>,
     pub(super) stage: Stage,
     pub(super) gate: Gate,
     /// Inputs that may still bring wishes.
@@ -60,6 +65,8 @@ impl<K: Object> Shared<K> {
         Self {
             state: Mutex::new(State {
                 queue: Queue::new(Settings::default()),
+                guard: Guard::new(HotLoop::default()),
+                accused: Vec::new(),
                 stage: Stage::Running,
                 gate: Gate::Closed,
                 open_inputs: 0,
@@ -78,6 +85,11 @@ impl<K: Object> Shared<K> {
     pub(super) fn finish<E>(&self, ends: &mut [End<K, E>]) {
         let mut state = self.lock();
         for end in ends {
+            if !state.guard.is_idle()
+                && let Some(until) = state.guard.finished(hot_loop::number(&*end.trip.key), end.at)
+            {
+                state.queue.postpone(end.trip.slot, until);
+            }
             end.next = state
                 .queue
                 .finish(end.trip.slot, end.trip.seen, end.outcome, end.at);
@@ -95,10 +107,15 @@ impl<K: Object> Shared<K> {
         }
         let free = limit.saturating_sub(state.queue.running());
         for _ in 0..free.min(BUDGET) {
-            match state.queue.pop(now) {
-                Some(popped) => into.push(popped),
-                None => return false,
+            let Some(popped) = state.queue.pop(now) else {
+                return false;
+            };
+            if !state.guard.is_idle()
+                && let Some(accusation) = state.guard.started(hot_loop::number(&*popped.key), now)
+            {
+                state.accused.push((Arc::clone(&popped.key), accusation));
             }
+            into.push(popped);
         }
         free > BUDGET
     }
@@ -120,6 +137,55 @@ impl<K: Object> Shared<K> {
     }
 }
 
+impl<K: Object> State<K> {
+    /// The moment before which a key that runs in circles shall not run for this request.
+    fn watch_for_circles(&mut self, request: &Request<K>, now: Instant) -> Option<Instant> {
+        if request.gone {
+            if !self.guard.is_idle() {
+                self.guard.gone(hot_loop::number(&request.key));
+            }
+            return None;
+        }
+        let object = hot_loop::object_of(&request.cause, request.level)?;
+        self.guard.changed(hot_loop::number(&request.key), object, now)
+    }
+}
+
+impl<K: Object> Shared<K> {
+    /// What is known of one key at this moment.
+    pub(crate) fn look(&self, key: &ObjectRef<K>, now: Instant) -> Looked {
+        let state = self.lock();
+        let look = state.queue.look(key);
+        let causes = || {
+            look.iter()
+                .flat_map(|look| &look.causes)
+                .map(Cause::told)
+                .collect()
+        };
+        Looked {
+            known: look.is_some(),
+            failures: look.as_ref().map_or(0, |look| look.failures),
+            gate_open: matches!(state.gate, Gate::Open),
+            slowed: state.guard.slowed(hot_loop::number(key), now),
+            queue: match look.as_ref().map(|look| look.standing) {
+                None | Some(Standing::Idle) => KeyState::Idle,
+                Some(Standing::Waiting { due }) => KeyState::Waiting {
+                    due_ms: millis(due.saturating_duration_since(now)),
+                    causes: causes(),
+                },
+                Some(Standing::Ready { since }) => KeyState::Ready {
+                    since_ms: millis(now.saturating_duration_since(since)),
+                    causes: causes(),
+                },
+                Some(Standing::Running { started, again }) => KeyState::Running {
+                    since_ms: millis(now.saturating_duration_since(started)),
+                    again,
+                },
+            },
+        }
+    }
+}
+
 impl<K: Object> Counted for Shared<K> {
     fn depth(&self) -> Depth {
         let state = self.lock();
@@ -131,6 +197,7 @@ impl<K: Object> Counted for Shared<K> {
             adds: state.queue.adds(),
             next_due: state.queue.next_due(),
             synced: matches!(state.gate, Gate::Open),
+            slowed: state.guard.count(clock::now()),
         }
     }
 
@@ -162,13 +229,14 @@ impl<K: Object> Inlet<K> {
         let mut wake = false;
         // One lock for each, as the iterator may be a user's and slow.
         for request in requests {
+            let mut state = self.0.lock();
             let wish = Wish {
+                not_before: state.watch_for_circles(&request, now),
                 level: request.level,
                 cause: request.cause,
                 uid: request.uid.as_deref().map(Uid::of),
                 gone: request.gone,
             };
-            let mut state = self.0.lock();
             let before = (state.queue.ready(), state.queue.next_due());
             state.queue.trigger(request.key, wish, now);
             let changed = before != (state.queue.ready(), state.queue.next_due());

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Action, Error,
     clock::Instant,
+    hot_loop,
     object::{Object, ObjectRef},
     queue::{Outcome, Popped, Seen},
     store::Found,
@@ -36,7 +37,18 @@ where
             self.start(key, now);
         }
         self.popped = popped;
+        self.look_at_circles();
         more
+    }
+
+    /// Tells of keys that were found to run in circles, or lets them go.
+    fn look_at_circles(&mut self) {
+        let accused = std::mem::take(&mut self.shared.lock().accused);
+        for (key, accusation) in accused {
+            if !self.teller.circle(&key, accusation) {
+                self.shared.lock().guard.acquit(hot_loop::number(&*key));
+            }
+        }
     }
 
     fn start(&mut self, popped: Popped<ObjectRef<K>>, now: Instant) {
@@ -88,6 +100,7 @@ where
             .lock()
             .queue
             .finish(popped.slot, Seen::default(), Outcome::Missing, now);
+        self.teller.missed(&popped.key);
         tracing::debug!(object.ref = %popped.key, "not in the store: nothing to reconcile");
         self.outbox.push(Err(Error::ObjectNotFound(Box::new(
             (*popped.key).clone().erase(),

@@ -3,13 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Event, Finished, Gauge, Observer, Outcome, Shared, SourceChange, Started, Subject, drive::Run,
+    Circle, Event, Finished, Gauge, Observer, Outcome, Shared, SourceChange, Started, Subject, drive::Run,
     judge::Judged,
 };
 use crate::{
     Action,
     action::Next,
     clock::Instant,
+    explain::{Book, Explainer},
+    hot_loop::{Accusation, NO_PROGRESS, flapping, is_progress},
     object::{Object, ObjectRef},
     queue::{self, Popped},
     trigger::{Cause, Request},
@@ -21,7 +23,7 @@ pub(crate) struct Teller<K: Object> {
     name: Arc<str>,
     kind: Arc<str>,
     observer: Option<Arc<dyn Observer>>,
-    _kind: std::marker::PhantomData<fn(K)>,
+    book: Book<K>,
 }
 
 impl<K: Object> Clone for Teller<K> {
@@ -30,18 +32,27 @@ impl<K: Object> Clone for Teller<K> {
             name: Arc::clone(&self.name),
             kind: Arc::clone(&self.kind),
             observer: self.observer.clone(),
-            _kind: std::marker::PhantomData,
+            book: self.book.clone(),
         }
     }
 }
 
 impl<K: Object> Teller<K> {
-    pub(crate) fn new(name: &str, dyntype: &K::DynamicType, observer: Option<Arc<dyn Observer>>) -> Self {
+    /// Changes are written into the book only if someone listens.
+    pub(crate) fn new(
+        name: &str,
+        dyntype: &K::DynamicType,
+        observer: Option<Arc<dyn Observer>>,
+        book: Book<K>,
+    ) -> Self {
+        if observer.is_some() {
+            book.open();
+        }
         Self {
             name: name.into(),
             kind: K::kind(dyntype).as_ref().into(),
             observer,
-            _kind: std::marker::PhantomData,
+            book,
         }
     }
 
@@ -52,6 +63,12 @@ impl<K: Object> Teller<K> {
     pub(crate) fn queue(&self, gauge: &Gauge) {
         if let Some(observer) = &self.observer {
             observer.queue(&self.name, gauge);
+        }
+    }
+
+    pub(crate) fn explainer(&self, explainer: &Explainer) {
+        if let Some(observer) = &self.observer {
+            observer.explainer(&self.name, explainer);
         }
     }
 
@@ -75,8 +92,35 @@ impl<K: Object> Teller<K> {
     /// Tells of the deletions among these requests.
     pub(crate) fn deletions(&self, requests: &[Request<K>]) {
         for request in requests.iter().filter(|request| request.gone) {
+            self.book.gone(&request.key);
             self.tell(&Event::Gone(self.subject(&request.key)));
         }
+    }
+
+    /// A run found no object of this key.
+    pub(super) fn missed(&self, key: &ObjectRef<K>) {
+        self.book.missed(key);
+    }
+
+    /// A key looks as if it ran in circles: tells so, unless what changed says that it makes progress.
+    pub(super) fn circle(&self, key: &ObjectRef<K>, accusation: Accusation) -> bool {
+        let Accusation { cycles, delay } = accusation;
+        let fields = self.book.entry(key, |entry| flapping(entry.compared()));
+        if is_progress(&fields) && cycles < NO_PROGRESS {
+            return false;
+        }
+        let flapping: Vec<_> = fields.iter().map(ToString::to_string).collect();
+        tracing::warn!(
+            controller = %self.name, object.ref = %key, cycles, flapping = flapping.join("; "),
+            "this object runs in circles: each run is answered by a change that wakes the next; it is slowed"
+        );
+        self.tell(&Event::Circle(Circle {
+            object: self.subject(key),
+            cycles,
+            delay,
+            fields: &fields,
+        }));
+        true
     }
 
     pub(crate) fn mapper_panicked(&self, kind: &str, message: &str) {

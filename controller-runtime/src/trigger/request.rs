@@ -85,6 +85,30 @@ pub enum Cause {
     External(String),
 }
 
+impl Cause {
+    /// In a person's words.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::Initial => "first list".to_owned(),
+            Self::Updated => "changed".to_owned(),
+            Self::Deleted => "deleted".to_owned(),
+            Self::Related {
+                kind,
+                namespace,
+                name,
+            } => match namespace {
+                Some(namespace) => format!("{kind} {namespace}/{name} changed"),
+                None => format!("{kind} {name} changed"),
+            },
+            Self::Relist => "changed while the watch was down".to_owned(),
+            Self::Requeue => "asked to run again".to_owned(),
+            Self::Retry => "tried again".to_owned(),
+            Self::Bulk => "all objects were asked to run".to_owned(),
+            Self::External(reason) => reason.clone(),
+        }
+    }
+}
+
 /// A wish that one key runs.
 #[derive(Clone, Debug)]
 pub struct Request<K: Object> {
