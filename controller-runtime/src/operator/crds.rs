@@ -17,9 +17,17 @@ impl Operator {
     /// One YAML document for each CRD, as `kubectl apply -f -` takes them.
     #[cfg(feature = "cli")]
     pub(super) fn crds_yaml(&self) -> Result<String, OperatorError> {
+        self.check_definitions()?;
         // By way of JSON, so that numbers and orders are as the API server would print them.
         let documents: Result<Vec<_>, _> = self.crds.iter().map(serde_json::to_value).collect();
         yaml(&documents.map_err(|error| OperatorError::Print(error.into()))?)
+    }
+
+    /// Every kind that it brings has a definition.
+    pub(super) fn check_definitions(&self) -> Result<(), OperatorError> {
+        self.undefined
+            .as_ref()
+            .map_or(Ok(()), |undefined| Err(undefined.error()))
     }
 
     /// Conditions have a place in the schema of every kind whose controller writes them.

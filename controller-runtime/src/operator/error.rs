@@ -48,6 +48,17 @@ pub enum OperatorError {
         /// What the schema lacks.
         field: &'static str,
     },
+    /// The type of a kind has no schema that an API server would take.
+    #[error(
+        "{kind} makes no CRD: {reason}\nan API server takes one schema for each field: leave `#[serde(tag = …)]` away, or write \
+         the field's schema by hand with `#[schemars(schema_with = \"…\")]`"
+    )]
+    NoSchema {
+        /// The Rust type.
+        kind: &'static str,
+        /// What the derive macro said.
+        reason: String,
+    },
     /// A controller ended though nobody asked it to.
     #[error("controller {name} ended: {message}")]
     ControllerEnded {

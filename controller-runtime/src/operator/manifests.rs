@@ -81,8 +81,9 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// When a CRD cannot be written as JSON.
+    /// When a kind has no definition, or one that cannot be written as JSON.
     pub fn manifests(&self, options: &ManifestOptions) -> Result<Vec<Value>, OperatorError> {
+        self.check_definitions()?;
         let mut documents = Vec::new();
         for crd in &self.crds {
             documents.push(to_value(crd)?);

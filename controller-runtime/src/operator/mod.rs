@@ -23,6 +23,9 @@ mod candidate;
 mod cli;
 mod client;
 mod crds;
+#[cfg(test)]
+mod crds_tests;
+mod definition;
 mod error;
 mod manifests;
 #[cfg(test)]
@@ -53,6 +56,8 @@ pub struct Operator {
     name: String,
     version: String,
     crds: Vec<CustomResourceDefinition>,
+    /// Why a kind has no definition. Told when it is first needed, because a builder cannot fail.
+    undefined: Option<definition::Undefined>,
     controllers: Vec<Box<dyn Runnable>>,
 }
 
@@ -63,6 +68,7 @@ impl Operator {
             name: name.into(),
             version: "unknown".to_owned(),
             crds: Vec::new(),
+            undefined: None,
             controllers: Vec::new(),
         }
     }
@@ -79,8 +85,14 @@ impl Operator {
     }
 
     /// The operator brings this kind: `crds` prints it.
+    ///
+    /// A type that makes no schema which an API server would take (an enum with `#[serde(tag = "…")]`, say) is an error of every
+    /// command, [`run`](Self::run) among them.
     pub fn crd<K: CustomResourceExt>(mut self) -> Self {
-        self.crds.push(K::crd());
+        match definition::of::<K>() {
+            Ok(crd) => self.crds.push(crd),
+            Err(undefined) => self.undefined = self.undefined.or(Some(undefined)),
+        }
         self
     }
 

@@ -169,6 +169,7 @@ impl Operator {
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(OperatorError::SameName(pair[0].clone()));
         }
+        self.check_definitions()?;
         self.check_conditions()
     }
 }
