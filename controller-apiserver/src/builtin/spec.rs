@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::workload::not_negative;
+use super::{placement, security};
 use crate::codec::scalars;
 use crate::registry::names;
 use crate::status::Cause;
@@ -36,6 +37,9 @@ pub(super) fn validate(spec: &Value, path: &str, causes: &mut Vec<Cause>) {
         for (index, container) in items.iter().enumerate() {
             let path = format!("{path}.{list}[{index}]");
             validate_container(container, &path, &volumes, causes);
+            if list == "initContainers" {
+                validate_init(container, &path, causes);
+            }
             let name = container["name"].as_str().unwrap_or_default();
             if !name.is_empty() && !seen.insert(name) {
                 causes.push(duplicate(&format!("{path}.name"), &container["name"]));
@@ -56,6 +60,8 @@ pub(super) fn validate(spec: &Value, path: &str, causes: &mut Vec<Cause>) {
         let detail = "must be between 1 and 2147483647, inclusive";
         causes.push(Cause::invalid(field, &spec["activeDeadlineSeconds"], detail));
     }
+    placement::validate(spec, path, causes);
+    security::validate(spec, path, causes);
     label_map(&spec["nodeSelector"], &format!("{path}.nodeSelector"), causes);
 }
 
@@ -149,6 +155,11 @@ fn validate_container(container: &Value, path: &str, volumes: &HashSet<&str>, ca
         ));
     }
     choices(container, &CONTAINER_CHOICES, path, causes);
+    security::validate_container(
+        &container["securityContext"],
+        &format!("{path}.securityContext"),
+        causes,
+    );
     ports(&container["ports"], &format!("{path}.ports"), causes);
     env(&container["env"], &format!("{path}.env"), causes);
     resources(&container["resources"], &format!("{path}.resources"), causes);
@@ -172,6 +183,19 @@ fn validate_container(container: &Value, path: &str, volumes: &HashSet<&str>, ca
     }
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         validate_probe(&container[probe], &format!("{path}.{probe}"), causes);
+    }
+}
+
+/// An init container runs to its end, unless it is always restarted.
+fn validate_init(container: &Value, path: &str, causes: &mut Vec<Cause>) {
+    if container["restartPolicy"] == "Always" {
+        return;
+    }
+    for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+        if container[field].is_object() {
+            let detail = "may not be set for init containers without restartPolicy=Always";
+            causes.push(Cause::forbidden(format!("{path}.{field}"), detail));
+        }
     }
 }
 
@@ -199,6 +223,14 @@ fn validate_probe(probe: &Value, path: &str, causes: &mut Vec<Cause>) {
         "failureThreshold",
     ] {
         not_negative(&probe[field], &format!("{path}.{field}"), causes);
+    }
+    let successes = &probe["successThreshold"];
+    if !path.ends_with("readinessProbe") && successes.as_i64().is_some_and(|count| count > 1) {
+        causes.push(Cause::invalid(
+            format!("{path}.successThreshold"),
+            successes,
+            "must be 1",
+        ));
     }
 }
 
@@ -242,6 +274,17 @@ fn env(list: &Value, path: &str, causes: &mut Vec<Cause>) {
             let detail = "a valid environment variable name must consist only of printable ASCII characters other \
                           than '='";
             causes.push(Cause::invalid(format!("{path}.name"), &variable["name"], detail));
+        }
+        let from = &variable["valueFrom"];
+        if from.as_object().is_some_and(serde_json::Map::is_empty) {
+            let detail = "must specify one of: `configMapKeyRef`, `fieldRef`, `fileKeyRef`, `resourceFieldRef` or \
+                          `secretKeyRef`";
+            causes.push(Cause::invalid(format!("{path}.valueFrom"), &"".into(), detail));
+        }
+        for source in ["configMapKeyRef", "secretKeyRef"] {
+            if from[source].is_object() && from[source]["key"].as_str().unwrap_or_default().is_empty() {
+                causes.push(Cause::required(format!("{path}.valueFrom.{source}.key"), ""));
+            }
         }
         let has_value = variable["value"].as_str().is_some_and(|value| !value.is_empty());
         if has_value && variable["valueFrom"].is_object() {

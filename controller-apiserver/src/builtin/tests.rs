@@ -123,6 +123,29 @@ Pod | /spec/containers/0/ports | [{"containerPort": 70000}] | Invalid | spec.con
 Pod | /spec/containers/0/volumeMounts | [{"name": "v", "mountPath": "/v"}] | NotFound | spec.containers[0].volumeMounts[0].name
 Pod | /spec/containers/0/env | [{"name": "a=b"}] | Invalid | spec.containers[0].env[0].name
 Pod | /spec/containers/0/livenessProbe | {} | Required | spec.containers[0].livenessProbe
+Pod | /spec/containers/0/livenessProbe | {"exec": {}, "successThreshold": 2} | Invalid | spec.containers[0].livenessProbe.successThreshold
+Pod | /spec/containers/0/env | [{"name": "A", "valueFrom": {}}] | Invalid | spec.containers[0].env[0].valueFrom
+Pod | /spec/containers/0/env | [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s"}}}] | Required | spec.containers[0].env[0].valueFrom.secretKeyRef.key
+Pod | /spec/containers/0/securityContext | {"runAsUser": -1} | Invalid | spec.containers[0].securityContext.runAsUser
+Pod | /spec/containers/0/securityContext | {"privileged": true, "allowPrivilegeEscalation": false} | Invalid | spec.containers[0].securityContext
+Pod | /spec/initContainers | [{"name": "i", "image": "i", "livenessProbe": {"exec": {}}}] | Forbidden | spec.initContainers[0].livenessProbe
+Pod | /spec/securityContext | {"fsGroup": -1} | Invalid | spec.securityContext.fsGroup
+Pod | /spec/securityContext | {"fsGroupChangePolicy": "Never"} | NotSupported | spec.securityContext.fsGroupChangePolicy
+Pod | /spec/securityContext | {"seccompProfile": {"type": "Localhost"}} | Required | spec.securityContext.seccompProfile.localhostProfile
+Pod | /spec/hostname | "A" | Invalid | spec.hostname
+Pod | /spec/nodeName | "A_" | Invalid | spec.nodeName
+Pod | /spec/dnsPolicy | "None" | Required | spec.dnsConfig
+Pod | /spec/hostAliases | [{"ip": "x"}] | Invalid | spec.hostAliases[0].ip
+Pod | /spec/tolerations | [{"operator": "Equal"}] | Invalid | spec.tolerations[0].operator
+Pod | /spec/tolerations | [{"key": "a", "operator": "Exists", "value": "b"}] | Invalid | spec.tolerations[0].operator
+Pod | /spec/tolerations | [{"key": "a", "operator": "Odd"}] | NotSupported | spec.tolerations[0].operator
+Pod | /spec/tolerations | [{"key": "a", "effect": "Odd"}] | NotSupported | spec.tolerations[0].effect
+Pod | /spec/tolerations | [{"key": "a", "tolerationSeconds": 1}] | Invalid | spec.tolerations[0].effect
+Pod | /spec/affinity | {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}} | Required | spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms
+Pod | /spec/affinity | {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In"}]}]}}} | Required | spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values
+Pod | /spec/affinity | {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 0, "podAffinityTerm": {"topologyKey": "a"}}]}} | Invalid | spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight
+Pod | /spec/topologySpreadConstraints | [{"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}] | Invalid | spec.topologySpreadConstraints[0].maxSkew
+Pod | /spec/topologySpreadConstraints | [{"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "Give up"}] | NotSupported | spec.topologySpreadConstraints[0].whenUnsatisfiable
 Pod | /spec/restartPolicy | "Sometimes" | NotSupported | spec.restartPolicy
 Pod | /spec/activeDeadlineSeconds | 0 | Invalid | spec.activeDeadlineSeconds
 Pod | /spec/volumes | [{"name": "v", "secret": {}}] | Required | spec.volumes[0].secret.secretName
