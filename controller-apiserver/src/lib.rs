@@ -42,7 +42,8 @@ pub use fault::{Fault, FaultId, Faults, When};
 pub use journal::{Entry, Journal};
 pub use rights::Right;
 pub use server::{
-    Body, Disconnected, InstallError, ProbeGuard, Server, ServerBuilder, Service, SettleError, Workloads,
+    Body, Disconnected, InstallError, ProbeGuard, RestoreError, Server, ServerBuilder, Service, SettleError,
+    Workloads,
 };
 
 /// The examples of README compile.

@@ -15,7 +15,7 @@ use crate::controllers::Work;
 use crate::controllers::definition::{self, Known};
 use crate::controllers::workloads::Simulation;
 use crate::registry::{Registry, Resource, convert};
-use crate::storage::{Limits, Store, Stored};
+use crate::storage::{Compacted, Limits, Store, Stored};
 
 /// The server's state.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub(crate) guard: Guard,
     /// The certificate of the server's CA, for pods that would talk to it.
     pub(crate) ca: String,
+    /// New definitions are not established.
+    pub(crate) holds_definitions: bool,
     /// Pods run as service accounts, which every namespace has.
     pub(crate) accounts: bool,
     /// Wakes the watchers of a collection, in the order in which they wait.
@@ -53,6 +55,7 @@ impl State {
             definitions: BTreeMap::new(),
             guard,
             ca: String::new(),
+            holds_definitions: false,
             accounts: false,
             heads: BTreeMap::new(),
         }
@@ -113,6 +116,48 @@ impl State {
             definition::observe(self, key);
         }
         Some(last)
+    }
+
+    /// Goes back to the state of a revision; what follows from objects goes back with them.
+    pub(crate) fn restore(&mut self, revision: u64) -> Result<(), Compacted> {
+        let places = self.store.restore(revision)?;
+        for place in &places {
+            let (collection, key) = (&*place.collection, &*place.key);
+            let now = self.store.get(collection, key).cloned();
+            if let Some(resource) = policy_resource(collection) {
+                if let Some(object) = &now {
+                    self.guard.policy.put(resource, &object.value());
+                } else {
+                    let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+                    self.guard.policy.remove(resource, namespace, name);
+                }
+            }
+            self.work
+                .changed(collection, key, place.was.as_deref(), now.as_deref());
+            self.wake(collection);
+        }
+        for place in places {
+            if *place.collection == *definition::COLLECTION {
+                definition::observe(self, &place.key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Definitions are established as they come, or wait until they are let go.
+    pub(crate) fn hold_definitions(&mut self, hold: bool) {
+        self.holds_definitions = hold;
+        if hold {
+            return;
+        }
+        let names: Vec<String> = self
+            .store
+            .scan(definition::COLLECTION, "")
+            .map(|(key, _)| key.to_string())
+            .collect();
+        for name in names {
+            definition::observe(self, &name);
+        }
     }
 
     /// The objects a token speaks for are still there.

@@ -256,3 +256,234 @@ async fn settling_tells_what_still_moves() {
     drop(unread);
     server.settle().await.unwrap();
 }
+
+/// What hits only sometimes hits the same requests for the same seed, and about as often as said.
+#[tokio::test(start_paused = true)]
+async fn chance_follows_the_seed() {
+    async fn hits(seed: u64) -> Vec<bool> {
+        let server = Server::builder().seed(seed).build();
+        server
+            .faults()
+            .inject(When::verb(Verb::List).chance(0.3), Fault::status(503));
+        let mut hits = Vec::new();
+        for _ in 0..200 {
+            hits.push(get(&server, MAPS).await.0 == 503);
+        }
+        assert_eq!(get(&server, "/api/v1/namespaces/default").await.0, 200);
+        hits
+    }
+    let first = hits(1).await;
+    assert_eq!(first, hits(1).await);
+    assert_ne!(first, hits(2).await);
+    let count = first.iter().filter(|hit| **hit).count();
+    assert!((35..90).contains(&count), "{count} of 200");
+}
+
+/// A server that was restored from a backup: later writes never were, and what clients read since is from a future
+/// that does not come.
+#[tokio::test(start_paused = true)]
+async fn an_earlier_revision_is_restored() {
+    let server = server_with(&["kept", "gone"]).await;
+    let definition = json!({
+        "metadata": {"name": "widgets.x.io"},
+        "spec": {
+            "group": "x.io", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let backup = server.revision();
+    let (_, before) = get(&server, MAPS).await;
+    let watch = send(&server, "GET", &format!("{MAPS}?watch=1"), Value::Null).await;
+    create(&server, "later").await.unwrap();
+    send(&server, "DELETE", &format!("{MAPS}/gone"), Value::Null)
+        .await
+        .unwrap();
+    send(&server, "POST", definitions, definition).await.unwrap();
+    assert_eq!(get(&server, "/apis/x.io/v1").await.0, 200);
+    let late = server.revision();
+
+    server.restore(backup).unwrap();
+    let lines = watch.unwrap().into_body().collect().await.unwrap().to_bytes();
+    assert!(lines.is_empty(), "the watch ended");
+    let (_, after) = get(&server, MAPS).await;
+    assert_eq!(after, before);
+    assert_eq!(
+        get(&server, "/apis/x.io/v1").await.0,
+        404,
+        "the definition never was"
+    );
+    let (code, status) = get(&server, &format!("{MAPS}?resourceVersion={late}")).await;
+    assert_eq!((code, status["reason"].as_str()), (504, Some("Timeout")));
+    create(&server, "later").await.unwrap();
+    assert_eq!(server.revision(), backup + 1);
+
+    server.compact();
+    let error = server.restore(backup).unwrap_err();
+    assert_eq!((error.asked, error.oldest), (backup, backup + 1));
+}
+
+/// A definition is accepted at once and established when the server gets to it.
+#[tokio::test(start_paused = true)]
+async fn definitions_can_be_established_late() {
+    let server = Server::new();
+    server.hold_definitions(true);
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let definition = json!({
+        "metadata": {"name": "widgets.x.io"},
+        "spec": {
+            "group": "x.io", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    });
+    let conditions = async || {
+        let (_, definition) = get(&server, &format!("{path}/widgets.x.io")).await;
+        let list = definition["status"]["conditions"].as_array().unwrap().clone();
+        list.iter()
+            .map(|condition| {
+                format!(
+                    "{} {}",
+                    condition["type"].as_str().unwrap(),
+                    condition["status"].as_str().unwrap()
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    send(&server, "POST", path, definition).await.unwrap();
+    server.settle().await.unwrap();
+    assert_eq!(conditions().await, ["NamesAccepted True", "Established False"]);
+    let widgets = "/apis/x.io/v1/namespaces/default/widgets";
+    assert_eq!(get(&server, widgets).await.0, 404);
+    server.hold_definitions(false);
+    assert_eq!(conditions().await, ["NamesAccepted True", "Established True"]);
+    assert_eq!(get(&server, widgets).await.0, 200);
+}
+
+/// Every fault by its word, over HTTP, as tests in other languages inject it.
+#[tokio::test(start_paused = true)]
+async fn every_fault_has_a_word_on_the_admin_path() {
+    let server = server_with(&["a"]).await;
+    let faults = [
+        json!({"type": "answer", "code": 429, "retryAfterSeconds": 7}),
+        json!({"type": "delay", "milliseconds": 10}),
+        json!({"type": "hang"}),
+        json!({"type": "disconnect"}),
+        json!({"type": "lose-answer"}),
+        json!({"type": "hang-after"}),
+        json!({"type": "cut", "after": 1}),
+        json!({"type": "silent"}),
+        json!({"type": "truncate", "after": 1}),
+        json!({"type": "error-event", "after": 1, "code": 410}),
+        json!({"type": "garbage", "at": 0}),
+        json!({"type": "no-bookmarks"}),
+        json!({"type": "no-timeout"}),
+        json!({"type": "delay-events", "milliseconds": 10}),
+        json!({"type": "refuse-streaming-lists"}),
+        json!({"type": "small-pages", "size": 1}),
+        json!({"type": "expire-continue"}),
+        json!({"type": "forget-continue"}),
+        json!({"type": "stale-reads", "revisions": 1}),
+        json!({"type": "stall-body"}),
+    ];
+    for fault in &faults {
+        let script = json!({"when": {"verb": "patch", "resource": "nothing"}, "fault": fault});
+        let (code, answer) = json_of(send(&server, "POST", "/-/faults", script).await).await;
+        assert_eq!(code, 201, "{fault}: {answer}");
+    }
+    let (_, all) = get(&server, "/-/faults").await;
+    let words = |list: &Value| -> Vec<Value> {
+        let list = list.as_array().unwrap();
+        list.iter().map(|fault| fault["type"].clone()).collect()
+    };
+    assert_eq!(
+        words(&all),
+        faults
+            .iter()
+            .map(|fault| fault["type"].clone())
+            .collect::<Vec<_>>()
+    );
+    let first = format!("/-/faults/{}", all[0]["id"]);
+    assert_eq!(
+        json_of(send(&server, "DELETE", &first, Value::Null).await)
+            .await
+            .0,
+        200
+    );
+    assert_eq!(words(&get(&server, "/-/faults").await.1).len(), faults.len() - 1);
+    send(&server, "DELETE", "/-/faults", Value::Null).await.unwrap();
+    assert_eq!(get(&server, "/-/faults").await.1, json!([]));
+
+    let script = json!({"when": {"verb": "get", "name": "a", "times": 1}, "fault": faults[0]});
+    send(&server, "POST", "/-/faults", script).await.unwrap();
+    let refused = send(&server, "GET", &format!("{MAPS}/a"), Value::Null)
+        .await
+        .unwrap();
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["retry-after"]),
+        (429, &"7".parse().unwrap())
+    );
+    assert_eq!(get(&server, &format!("{MAPS}/a")).await.0, 200);
+    let journal = send(&server, "GET", "/-/journal", Value::Null).await.unwrap();
+    let lines = journal.into_body().collect().await.unwrap().to_bytes();
+    let lines = String::from_utf8(lines.to_vec()).unwrap();
+    assert_eq!(lines.lines().count(), server.journal().len());
+    assert!(lines.contains("\"fault\":\"answer\""), "{lines}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_admin_path_moves_the_server_and_refuses_nonsense() {
+    let server = server_with(&["a"]).await;
+    let post = async |path: &str, body: Value| {
+        let (code, answer) = json_of(send(&server, "POST", path, body).await).await;
+        (code, answer["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let (now, revision) = (server.now(), server.revision());
+    assert_eq!(post("/-/clock", json!({"jumpSeconds": -60})).await.0, 200);
+    assert_eq!(server.now(), now - jiff::SignedDuration::from_secs(60));
+    assert_eq!(post("/-/restore", json!({"revision": revision - 1})).await.0, 200);
+    assert_eq!(get(&server, &format!("{MAPS}/a")).await.0, 404);
+    for (path, body) in [
+        ("/-/compact", json!(null)),
+        ("/-/close-watches", json!(null)),
+        ("/-/definitions", json!({"hold": true})),
+    ] {
+        assert_eq!(post(path, body).await.0, 200, "{path}");
+    }
+    for (path, body, words) in [
+        ("/-/restore", json!({"revision": 1}), "compacted"),
+        ("/-/clock", json!({"jump": 1}), "unknown field"),
+        ("/-/faults", json!({"fault": {"type": "explode"}}), "explode"),
+        ("/-/faults", json!({"fault": {"type": "cut"}}), "after"),
+        (
+            "/-/faults",
+            json!({"when": {"verb": "peek"}, "fault": {"type": "hang"}}),
+            "peek",
+        ),
+        (
+            "/-/faults",
+            json!({"when": {"chance": 2}, "fault": {"type": "hang"}}),
+            "probability",
+        ),
+    ] {
+        let (code, message) = post(path, body.clone()).await;
+        assert!(
+            code == 400 && message.contains(words),
+            "{path} {body}: {code} {message}"
+        );
+    }
+    assert_eq!(get(&server, "/-/nothing").await.0, 404);
+}
+
+/// Who is not an administrator has no business there.
+#[tokio::test(start_paused = true)]
+async fn the_admin_path_needs_the_right_to_it() {
+    use controller_apiserver::access::User;
+    let server = Server::new();
+    for (user, expected) in [(User::admin(), 200), (User::new("dev", ["developers"]), 403)] {
+        let request = Request::get("/-/journal").body(Full::new(Bytes::new())).unwrap();
+        let answer = server.service_as(user).oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), expected);
+    }
+}

@@ -48,13 +48,37 @@ pub(crate) fn observe(state: &mut State, name: &str) {
         state.work.push(super::work::Item::Definition(name.to_owned()));
     }
     let status = definition["status"].clone();
+    let held = state.holds_definitions && !is_established(&definition);
     update_status(state, &mut definition);
+    if held {
+        hold(&mut definition, &status, &state.now());
+    }
     if definition["status"] != status {
         // The commit comes back here, with nothing left to change.
         state.put_at(COLLECTION, name, definition, 0);
         return;
     }
     serve(state, name, &definition);
+}
+
+/// Keeps a definition from being established.
+fn hold(definition: &mut Value, before: &Value, now: &str) {
+    let mut former = json!({ "status": before });
+    set_condition(
+        &mut former,
+        "Established",
+        "False",
+        "Installing",
+        "the initial names have been accepted",
+        now,
+    );
+    let waiting = condition(&former, "Established").cloned();
+    let conditions = definition["status"]["conditions"].as_array_mut();
+    for condition in conditions.into_iter().flatten() {
+        if condition["type"] == "Established" {
+            *condition = waiting.clone().unwrap_or_default();
+        }
+    }
 }
 
 fn serve(state: &mut State, name: &str, definition: &Value) {

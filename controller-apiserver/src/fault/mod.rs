@@ -14,11 +14,13 @@
 //! # }
 //! ```
 
+mod script;
 mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+pub(crate) use script::Script;
 pub(crate) use stream::{StreamFault, garble};
 
 use crate::call::{Call, Verb};
@@ -36,6 +38,7 @@ pub struct When {
     agent: Option<String>,
     times: Option<u32>,
     skip: u32,
+    chance: Option<f64>,
 }
 
 impl When {
@@ -105,6 +108,14 @@ impl When {
     #[must_use]
     pub fn skip(mut self, requests: u32) -> Self {
         self.skip = requests;
+        self
+    }
+
+    /// Only with this probability, from 0 to 1, for each request that matches. What it hits follows the
+    /// server's seed.
+    #[must_use]
+    pub fn chance(mut self, probability: f64) -> Self {
+        self.chance = Some(probability);
         self
     }
 
@@ -246,46 +257,70 @@ impl Fault {
 
 /// Names an injected fault, to remove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FaultId(u64);
+pub struct FaultId(pub(crate) u64);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Rules {
+    /// Who is hit by what only sometimes hits.
+    chance: fastrand::Rng,
     next: u64,
-    rules: Vec<(FaultId, When, Fault)>,
+    injected: Vec<(FaultId, When, Fault)>,
 }
 
 /// The faults of a server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Faults(Arc<Mutex<Rules>>);
 
 impl Faults {
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(Rules {
+            chance: fastrand::Rng::with_seed(seed),
+            next: 0,
+            injected: Vec::new(),
+        })))
+    }
+
+    /// The faults that are injected: a name and a word for each.
+    pub(crate) fn all(&self) -> Vec<(u64, &'static str)> {
+        let rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rules
+            .injected
+            .iter()
+            .map(|(id, _, fault)| (id.0, fault.word()))
+            .collect()
+    }
+
     /// Lets requests that match fail, from now on. Several faults can meet one request.
     pub fn inject(&self, when: When, fault: Fault) -> FaultId {
         let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         rules.next += 1;
         let id = FaultId(rules.next);
-        rules.rules.push((id, when, fault));
+        rules.injected.push((id, when, fault));
         id
     }
 
     /// Takes a fault away; streams it already met keep it.
     pub fn remove(&self, id: FaultId) {
         let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rules.rules.retain(|(other, _, _)| *other != id);
+        rules.injected.retain(|(other, _, _)| *other != id);
     }
 
     /// Takes all faults away.
     pub fn clear(&self) {
         let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rules.rules.clear();
+        rules.injected.clear();
     }
 
     /// The faults that meet a request; those that are counted are used up.
     pub(crate) fn meet(&self, call: &Call) -> Vec<Fault> {
         let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut met = Vec::new();
-        for (_, when, fault) in &mut rules.rules {
+        let Rules { chance, injected, .. } = &mut *rules;
+        for (_, when, fault) in injected.iter_mut() {
             if !when.matches(call) || when.times == Some(0) {
+                continue;
+            }
+            if when.chance.is_some_and(|probability| chance.f64() >= probability) {
                 continue;
             }
             if when.skip > 0 {
@@ -297,7 +332,7 @@ impl Faults {
             }
             met.push(fault.clone());
         }
-        rules.rules.retain(|(_, when, _)| when.times != Some(0));
+        injected.retain(|(_, when, _)| when.times != Some(0));
         met
     }
 }

@@ -197,7 +197,7 @@ impl ServerBuilder {
                 journal: Mutex::default(),
                 watches: super::Watches::default(),
                 flights: super::Flights::default(),
-                faults: crate::fault::Faults::default(),
+                faults: crate::fault::Faults::seeded(self.seed),
                 documents: crate::openapi::Documents::default(),
                 probes: super::Probes::default(),
                 enabled: self.enabled,

@@ -75,6 +75,7 @@ impl Server {
                     .documents
                     .answer(registry, &rest, &head.method, &head.headers)
             }
+            Route::Control(rest) => self.control(&rest, &head.method, &bytes),
             Route::Refused(error) => answer::refusal(&error, media, &[]),
             Route::Version => answer::json(200, &discovery::version()),
             Route::Health => answer::text(200, "ok"),

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 mod body;
 mod builder;
 mod client;
+mod control;
 mod dispatch;
 mod flight;
 mod incoming;
@@ -145,6 +146,16 @@ impl Inner {
     }
 }
 
+/// The history needed to go back is no longer there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {asked} cannot be restored: what happened up to {oldest} was compacted")]
+pub struct RestoreError {
+    /// The revision asked for.
+    pub asked: u64,
+    /// The oldest that can be restored.
+    pub oldest: u64,
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         self.work.notify_one();
@@ -196,6 +207,45 @@ impl Server {
     /// Drops the history: to go on from an old revision is 410 from now on.
     pub fn compact(&self) {
         self.inner.state().store.compact();
+    }
+
+    /// Goes back to the state of an earlier revision and ends all watches, as a server does that is restored from a
+    /// backup: what was written later never was, and its revisions are given anew.
+    ///
+    /// # Errors
+    ///
+    /// What happened since is no longer known, because it was [compacted](Self::compact).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use controller_apiserver::Server;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::{Api, api::PostParams};
+    ///
+    /// let server = Server::new();
+    /// let backup = server.revision();
+    /// let api = Api::<ConfigMap>::namespaced(server.client(), "default");
+    /// let map = serde_json::from_value(serde_json::json!({"metadata": {"name": "a"}}))?;
+    /// api.create(&PostParams::default(), &map).await?;
+    /// server.restore(backup)?;
+    /// assert!(api.get_opt("a").await?.is_none());
+    /// # Ok(()) }
+    /// ```
+    pub fn restore(&self, revision: u64) -> Result<(), RestoreError> {
+        let restored = self.inner.state().restore(revision);
+        restored.map_err(|compacted| RestoreError {
+            asked: revision,
+            oldest: compacted.oldest,
+        })?;
+        self.inner.watches.close();
+        self.inner.work.notify_one();
+        Ok(())
+    }
+
+    /// Lets new definitions of custom resources wait, accepted and not established, until this is taken back: as on a
+    /// server that is slow to serve them.
+    pub fn hold_definitions(&self, hold: bool) {
+        self.inner.state().hold_definitions(hold);
     }
 
     /// Ends all watches that are open.

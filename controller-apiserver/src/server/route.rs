@@ -25,6 +25,8 @@ pub(crate) enum Route {
     Metrics,
     /// `/api`, `/apis`, and below: which groups, versions and resources there are.
     Discovery(Discovery),
+    /// Below `/-/`: what tests do to the server.
+    Control(String),
     /// `/openapi/v2`, `/openapi/v3…`: the part behind `/openapi/`.
     OpenApi(String),
     /// Objects.
@@ -72,6 +74,7 @@ pub(crate) fn route(registry: &Registry, path: &str) -> Route {
         ] => Route::Health,
         ["api"] => Route::Discovery(Discovery::CoreVersions),
         ["apis"] => Route::Discovery(Discovery::Groups),
+        ["-", ref rest @ ..] => Route::Control(rest.join("/")),
         ["openapi", ref rest @ ..] => Route::OpenApi(rest.join("/")),
         ["api", "v1"] => Route::Discovery(Discovery::Resources {
             group: String::new(),

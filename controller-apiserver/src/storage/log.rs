@@ -79,6 +79,9 @@ impl Event {
     }
 }
 
+/// An event that was taken back, with its collection.
+type Taken = (Arc<str>, Arc<Event>);
+
 /// How much of the past is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -186,6 +189,28 @@ impl Log {
         let events = self.events.get(collection).unwrap_or(&NONE);
         let from = events.partition_point(|event| event.revision() <= revision);
         events.range(from..)
+    }
+
+    /// Takes back all events after a revision, the last first.
+    pub(super) fn take_back(&mut self, revision: u64) -> Result<Vec<Taken>, Compacted> {
+        if revision < self.compacted {
+            return Err(Compacted {
+                oldest: self.compacted,
+            });
+        }
+        let mut taken = Vec::new();
+        for (collection, events) in &mut self.events {
+            let from = events.partition_point(|event| event.revision() <= revision);
+            let later = events.drain(from..);
+            taken.extend(later.map(|event| (Arc::clone(collection), event)));
+        }
+        taken.sort_by_key(|(_, event)| std::cmp::Reverse(event.revision()));
+        self.order.truncate(self.order.len() - taken.len());
+        self.bytes -= taken
+            .iter()
+            .map(|(_, event)| event.object.body.len())
+            .sum::<usize>();
+        Ok(taken)
     }
 
     pub(super) fn clear(&mut self, revision: u64) {

@@ -35,6 +35,14 @@ pub(crate) struct Compacted {
 /// Keys are ordered as bytes, so that namespace `x-2` comes before `x`, as in etcd.
 type Objects = BTreeMap<Arc<str>, Arc<Stored>>;
 
+/// A place whose object changed, and the object that was there.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) collection: Arc<str>,
+    pub(crate) key: Arc<str>,
+    pub(crate) was: Option<Arc<Stored>>,
+}
+
 /// Everything that is stored.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -171,6 +179,26 @@ impl Store {
     /// Everything after this revision is still known.
     pub(crate) fn remembers(&self, revision: u64) -> bool {
         self.log.after("", revision).is_ok()
+    }
+
+    /// Goes back to the state of a revision, as a server does that is restored from a backup: what was
+    /// written later never was. Tells the places that changed, with what was there.
+    pub(crate) fn restore(&mut self, revision: u64) -> Result<Vec<Place>, Compacted> {
+        let mut places = BTreeMap::new();
+        for (collection, event) in self.log.take_back(revision)? {
+            let objects = self.collections.entry(Arc::clone(&collection)).or_default();
+            let last = match &event.previous {
+                Some(previous) => objects.insert(Arc::clone(&event.key), Arc::clone(previous)),
+                None => objects.remove(&event.key),
+            };
+            // Events are taken back last first: the first meeting is with the present state.
+            places.entry((collection, Arc::clone(&event.key))).or_insert(last);
+        }
+        self.revision = self.revision.min(revision);
+        Ok(places
+            .into_iter()
+            .map(|((collection, key), was)| Place { collection, key, was })
+            .collect())
     }
 
     /// Forgets all events up to now: asking for what came before is answered with 410.

@@ -145,3 +145,46 @@ fn what_left_a_selection_is_shown_at_the_new_revision() {
     assert_eq!(event.departed().label("t"), Some("x"));
     assert_eq!(event.departed().value()["metadata"]["resourceVersion"], "2");
 }
+
+/// A restored store is as it was at that revision, for every revision and in its history too.
+#[test]
+fn a_restored_store_is_as_it_was() {
+    let object = |n: u64| json!({"metadata": {"name": "x"}, "n": n});
+    let write = |store: &mut Store, step: u64| {
+        let key = format!("d/{}", step % 3);
+        if step % 5 == 4 {
+            store.remove("things", &key);
+        } else {
+            store.put("things", &key, object(step), 0);
+        }
+    };
+    let seen = |store: &Store| -> Vec<(String, u64)> {
+        store
+            .scan("things", "")
+            .map(|(key, object)| (key.to_string(), object.revision))
+            .collect()
+    };
+    for back in 0..20 {
+        let mut store = Store::new(100, Limits::default());
+        let mut then = Vec::new();
+        let mut revision = 100;
+        for step in 0..20 {
+            if step == back {
+                then = seen(&store);
+                revision = store.revision();
+            }
+            write(&mut store, step);
+        }
+        let changed = store.restore(revision).unwrap();
+        assert!(!changed.is_empty());
+        assert_eq!((seen(&store), store.revision()), (then, revision));
+        assert_eq!(store.events("things", revision).unwrap().len(), 0);
+        write(&mut store, 0);
+        assert_eq!(store.revision(), revision + 1);
+        assert_eq!(store.events("things", revision).unwrap().len(), 1);
+    }
+    let mut store = Store::new(100, Limits::default());
+    store.put("things", "d/a", object(1), 0);
+    store.compact();
+    assert!(store.restore(100).is_err());
+}
