@@ -281,10 +281,10 @@ impl Server {
         }
     }
 
-    fn apply(&mut self, manager: u8, config: &Leaves, force: bool) -> Result<(), ApplyError> {
-        let name = manager.to_string();
+    /// Calls with what a write by a manager is.
+    fn written<T>(&self, manager: u8, write: impl FnOnce(&Target<'_>, &Manager<'_>) -> T) -> T {
         let manager = Manager {
-            name: &name,
+            name: &manager.to_string(),
             subresource: "",
             api_version: "v1",
         };
@@ -294,39 +294,24 @@ impl Server {
             reset: &self.reset,
             builtin: false,
         };
-        let applied = apply(
-            &target,
-            self.live.as_ref(),
-            &object(config),
-            &manager,
-            force,
-            jiff::Timestamp::UNIX_EPOCH,
-        )?;
+        write(&target, &manager)
+    }
+
+    fn apply(&mut self, manager: u8, config: &Leaves, force: bool) -> Result<(), ApplyError> {
+        let (live, config, now) = (self.live.as_ref(), object(config), jiff::Timestamp::UNIX_EPOCH);
+        let applied = self.written(manager, |target, manager| {
+            apply(target, live, &config, manager, force, now)
+        })?;
         self.live = Some(applied);
         Ok(())
     }
 
     fn update(&mut self, manager: u8, leaves: &Leaves) {
-        let name = manager.to_string();
-        let manager = Manager {
-            name: &name,
-            subresource: "",
-            api_version: "v1",
-        };
-        let target = Target {
-            kind: TARGET_KIND,
-            versions: &self.kind,
-            reset: &self.reset,
-            builtin: false,
-        };
+        let (live, now) = (self.live.as_ref(), jiff::Timestamp::UNIX_EPOCH);
         let mut new = object(leaves);
-        track_update(
-            &target,
-            self.live.as_ref(),
-            &mut new,
-            &manager,
-            jiff::Timestamp::UNIX_EPOCH,
-        );
+        self.written(manager, |target, manager| {
+            track_update(target, live, &mut new, manager, now);
+        });
         self.live = Some(new);
     }
 
