@@ -12,6 +12,7 @@ use std::{
 
 use crate::{
     Action, clock,
+    memory::shrink,
     object::{Object, ObjectRef},
 };
 
@@ -163,7 +164,9 @@ impl<K: Object> FailureCounts<K> {
 
     /// Forgets the failures of an object: it succeeded, or is gone.
     pub fn forget(&self, object: &ObjectRef<K>) {
-        self.lock().0.remove(object);
+        let (counts, _) = &mut *self.lock();
+        counts.remove(object);
+        shrink(counts);
     }
 
     fn lock(&self) -> MutexGuard<'_, (HashMap<ObjectRef<K>, u32>, fastrand::Rng)> {

@@ -22,6 +22,7 @@ pub mod guide;
 pub mod hot_loop;
 pub mod leader;
 pub mod manager;
+mod memory;
 pub mod metrics;
 pub mod object;
 pub mod operator;

@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use kube::Resource;
 
 use crate::{
+    memory::shrink,
     object::{Object, ObjectRef},
     store::{Cache, Delta, DeltaCause, key_of},
     trigger::{Cause, Level, Request, owners},
@@ -56,7 +57,9 @@ where
             None => Vec::new(),
         };
         let before = if now.is_empty() {
-            remembered.remove(&delta.key)
+            let before = remembered.remove(&delta.key);
+            shrink(&mut remembered);
+            before
         } else {
             remembered.insert(delta.key.clone(), now.clone())
         };

@@ -10,6 +10,9 @@ use crate::{
     shutdown::Stage,
 };
 
+/// So many places for running keys are kept at rest.
+const SMALL: usize = 1024;
+
 /// Where a runner is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -61,6 +64,9 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
         match self.phase {
             Phase::Running if view.synced && view.ready == 0 && view.running == 0 && !self.settled => {
                 self.settled = true;
+                // Nothing runs, so all places are empty: what a rush left behind is given back.
+                self.running.truncate(0);
+                self.running.shrink_to(SMALL);
                 self.teller.settled(view.next_due);
             }
             Phase::Draining { until } if view.running == 0 || stage == Stage::Stopped || until <= now => {

@@ -11,6 +11,7 @@ use std::{
 
 use super::{Request, related};
 use crate::{
+    memory::shrink,
     object::{Object, ObjectRef},
     store::Delta,
 };
@@ -144,6 +145,8 @@ impl<K: Object, T: Object> References<K, T> {
             primaries.remove(&primary);
             primaries.is_empty() && self.named_by.remove(old).is_some()
         });
+        shrink(&mut self.named_by);
+        shrink(&mut self.names);
         if !new.is_empty() {
             self.names.insert(primary, new);
         }

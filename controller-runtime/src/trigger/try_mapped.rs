@@ -14,6 +14,7 @@ use super::{Request, mapped::once_each};
 use crate::{
     Backoff,
     clock::Instant,
+    memory::shrink,
     object::{Object, ObjectRef},
     store::Delta,
 };
@@ -108,6 +109,7 @@ impl<T: Object, K: Object, E> TryMapped<T, K, E> {
                 );
             }
         }
+        shrink(&mut self.owed);
         outcome
     }
 
@@ -119,6 +121,7 @@ impl<T: Object, K: Object, E> TryMapped<T, K, E> {
     fn take(&mut self, key: &ObjectRef<T>) -> Option<Owed<T>> {
         let owed = self.owed.remove(key)?;
         self.due.remove(&owed.turn);
+        shrink(&mut self.owed);
         Some(owed)
     }
 

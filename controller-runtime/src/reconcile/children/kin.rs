@@ -11,7 +11,7 @@ use kube::api::ObjectMeta;
 use serde_json::Value;
 
 use super::{Child, differs::differs, write::Desired};
-use crate::{echo::Overlay, object::Object, store::Store};
+use crate::{echo::Overlay, memory::shrink, object::Object, store::Store};
 
 /// Applies that changed nothing although the live object looked different: by name, the hash of what was desired and
 /// the resourceVersion that it met.
@@ -35,8 +35,9 @@ impl<T: Object> Kin<T> {
 
     /// The object of this name is gone: nothing is remembered of it.
     pub(in crate::reconcile) fn forget(&self, namespace: Option<&str>, name: &str) {
-        self.settled()
-            .remove(&(namespace.unwrap_or_default().to_owned(), name.to_owned()));
+        let mut settled = self.settled();
+        settled.remove(&(namespace.unwrap_or_default().to_owned(), name.to_owned()));
+        shrink(&mut settled);
     }
 
     fn settled(&self) -> MutexGuard<'_, Settled> {
