@@ -35,6 +35,10 @@ impl<P: Ord + Copy> Heap<P> {
         self.entries.first().copied()
     }
 
+    pub(super) fn contains(&self, slot: SlotId) -> bool {
+        self.positions.get(slot.index()).is_some_and(|at| *at != ABSENT)
+    }
+
     /// Puts `slot` in, or moves it.
     pub(super) fn set(&mut self, slot: SlotId, priority: P) {
         let index = slot.index();

@@ -22,3 +22,18 @@ pub(super) const fn penalty(level: Level) -> Duration {
         Level::Deletion => 0,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_higher_level_stands_back_for_less() {
+        let penalties = Level::ALL.map(penalty);
+        assert!(
+            Level::ALL.is_sorted() && penalties.is_sorted_by(|low, high| low > high),
+            "{penalties:?}"
+        );
+        assert_eq!(penalties.last(), Some(&Duration::ZERO));
+    }
+}

@@ -178,6 +178,7 @@ impl<K: Eq + Hash> Queue<K> {
             run.again
                 .get_or_insert_with(|| Box::new(Again::new(due, wish.level)))
                 .merge(due, wish.level, wish.cause);
+            self.check(id);
             return;
         }
         let raised = wish.level > slot.level;
@@ -196,6 +197,7 @@ impl<K: Eq + Hash> Queue<K> {
             }
             State::Waiting { .. } | State::Ready(_) | State::Running(_) => {}
         }
+        self.check(id);
     }
 
     /// Makes the keys ready whose due has come.
@@ -205,6 +207,7 @@ impl<K: Eq + Hash> Queue<K> {
         {
             self.timers.remove(id);
             self.line_up(id, due);
+            self.check(id);
         }
     }
 
@@ -228,14 +231,16 @@ impl<K: Eq + Hash> Queue<K> {
             window.early_from = Some(later(now, first_step));
         }
         slot.state = State::Running(run);
-        Some(Popped {
+        let popped = Popped {
             slot: id,
             key: Arc::clone(&slot.key),
             failures: slot.failures,
             level: slot.level,
             since: place.since,
             seat: slot.seat,
-        })
+        };
+        self.check(id);
+        Some(popped)
     }
 
     /// Why a key that was given out runs, oldest cause first.
@@ -293,6 +298,7 @@ impl<K: Eq + Hash> Queue<K> {
             None if failures == 0 || run.gone => self.free(id),
             None => {}
         }
+        self.check(id);
         Next { due, failures }
     }
 
@@ -318,6 +324,7 @@ impl<K: Eq + Hash> Queue<K> {
                 self.free(id);
             }
         }
+        self.check(id);
     }
 
     /// Lets a slot wait for `due`, or makes it ready if that is past.
@@ -336,6 +343,21 @@ impl<K: Eq + Hash> Queue<K> {
     fn line_up(&mut self, id: SlotId, since: Instant) {
         self.adds += 1;
         self.ready.push(&mut self.slots, id, since);
+    }
+
+    /// What every step on a slot leaves behind: the slot stands where its state says, and nowhere else. Costs O(1), and
+    /// nothing in a release.
+    fn check(&self, id: SlotId) {
+        if cfg!(debug_assertions) {
+            let state = self.slots.state(id);
+            let waits = matches!(state, Some(State::Waiting { .. }));
+            assert_eq!(self.timers.contains(id), waits, "in the timers: {state:?}");
+            if let Some(State::Ready(place)) = state {
+                self.ready.check(&self.slots, id, place);
+            }
+            assert!(self.timers.len() + self.ready.len() + self.running <= self.slots.len());
+            assert!(self.again <= self.running, "only what runs can run again");
+        }
     }
 
     fn free(&mut self, id: SlotId) {

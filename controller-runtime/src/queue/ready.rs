@@ -77,6 +77,19 @@ impl Ready {
             })
         });
     }
+
+    /// The neighbours of a slot and the ends of its list agree with its place. Costs O(1).
+    pub(super) fn check<K: Eq + Hash>(&self, slots: &Slots<K>, id: SlotId, place: &Place) {
+        let list = self.lists[place.level as usize];
+        let of = |neighbour: SlotId| slots.get(neighbour).place();
+        let before = place
+            .before
+            .map(|before| of(before).and_then(|before| before.after));
+        let after = place.after.map(|after| of(after).and_then(|after| after.before));
+        let (first, last) = (list.map(|list| list.first), list.map(|list| list.last));
+        assert_eq!(before.unwrap_or(first), Some(id), "what is before it: {place:?}");
+        assert_eq!(after.unwrap_or(last), Some(id), "what is after it: {place:?}");
+    }
 }
 
 fn link<K: Eq + Hash>(slots: &mut Slots<K>, neighbour: Option<SlotId>, change: impl FnOnce(&mut Place)) {

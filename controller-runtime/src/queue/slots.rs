@@ -4,7 +4,7 @@ use std::{hash::Hash, sync::Arc};
 
 use hashbrown::HashMap;
 
-use super::{Slot, SlotId};
+use super::{Slot, SlotId, State};
 use crate::trigger::Level;
 
 /// Every key with something to do or to remember.
@@ -33,6 +33,14 @@ impl<K> Default for Slots<K> {
 impl<K: Eq + Hash> Slots<K> {
     pub(super) fn find(&self, key: &K) -> Option<SlotId> {
         self.by_key.get(key).copied()
+    }
+
+    pub(super) fn state(&self, id: SlotId) -> Option<&State> {
+        self.entries.get(id.index())?.as_ref().map(|slot| &slot.state)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
     }
 
     pub(super) fn find_or_insert(&mut self, key: K, level: Level) -> SlotId {
@@ -113,10 +121,6 @@ impl<K: Eq + Hash> Slots<K> {
 
 #[cfg(test)]
 impl<K: Eq + Hash> Slots<K> {
-    pub(super) fn len(&self) -> usize {
-        self.by_key.len()
-    }
-
     pub(super) fn capacity(&self) -> usize {
         self.entries.capacity().max(self.by_key.capacity())
     }
