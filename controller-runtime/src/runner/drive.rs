@@ -184,10 +184,11 @@ where
         }
     }
 
-    /// Lets the tasks that are runnable now go first, every other time.
+    /// Lets the tasks that are runnable now go first, once before reports are taken.
     ///
     /// A task that ends wakes the runner, and tokio would run it at once, before all other tasks that end at this
-    /// moment: a turn for each report. One step back, and a turn takes the reports of all of them.
+    /// moment: a turn for each report. One step back, and a turn takes the reports of all of them. Without a report there is
+    /// nothing to wait for: two controllers that one task polls would make each other step back for ever.
     fn step_back(&mut self, cx: &mut Context<'_>) -> bool {
         self.stepped_back = self.phase != Phase::Over && !self.stepped_back;
         if self.stepped_back {

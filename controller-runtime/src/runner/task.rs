@@ -56,6 +56,15 @@ impl<K: Object, E> Port<K, E> {
         );
     }
 
+    /// Whether something is to be taken.
+    pub(super) fn has_reports(&self) -> bool {
+        !self
+            .reports
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
     fn leave(&self, trip: Trip<K>, ended: Ended<E>) {
         let at = clock::now();
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
