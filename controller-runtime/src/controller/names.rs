@@ -14,7 +14,7 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Controller, Reader, maps};
+use super::{Controller, Reader, maps, shared_stream::awake};
 use crate::{
     Config,
     object::{Object, ObjectRef},
@@ -83,7 +83,7 @@ impl<K: Object> Controller<K> {
         let kind = K::kind(&dyntype).into_owned();
         let map = maps::own(dyntype.clone());
         Self::over(Arc::new(reader), dyntype)
-            .stream(kind, trigger.map(Ok), move |object: Arc<K>| map(&object))
+            .stream(kind, awake(trigger).map(Ok), move |object: Arc<K>| map(&object))
     }
 }
 
@@ -165,7 +165,9 @@ impl<K: Object> Controller<K> {
     {
         let kind = Child::kind(&dyntype).into_owned();
         let map = maps::owner::<K, Child>(&self.cache, &self.dyntype, &dyntype);
-        self.stream(kind, trigger.map(Ok), move |object: Arc<Child>| map(&object))
+        self.stream(kind, awake(trigger).map(Ok), move |object: Arc<Child>| {
+            map(&object)
+        })
     }
 
     /// Is woken by the objects that `api` points to; `mapper` says which primaries an object is for.
@@ -267,7 +269,7 @@ impl<K: Object> Controller<K> {
         I::IntoIter: Send,
     {
         let kind = Other::kind(&dyntype).into_owned();
-        self.stream(kind, trigger.map(Ok), move |object: Arc<Other>| {
+        self.stream(kind, awake(trigger).map(Ok), move |object: Arc<Other>| {
             let cause = maps::cause(&*object, &dyntype);
             maps::each(mapper(object), &cause)
         })

@@ -1,12 +1,16 @@
 //! Where a controller reads its primaries: a store of ours, or one of kube's.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::future::{BoxFuture, FutureExt};
 use kube::runtime::reflector;
+use tokio::time::timeout;
 
 use super::{Found, NotReady, Seat, Store};
 use crate::object::{Object, ObjectRef};
+
+/// How long a store of kube's is waited for before it is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Where a controller reads its primaries.
 ///
@@ -92,10 +96,12 @@ impl<K: Object> Cache<K> for reflector::Store<K> {
     fn ready(&self) -> BoxFuture<'static, Result<(), NotReady>> {
         let store = self.clone();
         async move {
-            store
-                .wait_until_ready()
-                .await
-                .map_err(|_| NotReady::dropped(Vec::new()))
+            // Of several that wait for one store, kube wakes only one: each looks again now and then.
+            loop {
+                if let Ok(ready) = timeout(LOOK_AGAIN, store.wait_until_ready()).await {
+                    return ready.map_err(|_| NotReady::dropped(Vec::new()));
+                }
+            }
         }
         .boxed()
     }
