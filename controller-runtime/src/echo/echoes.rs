@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::clock::Instant;
+use crate::{clock::Instant, memory::shrink};
 
 /// A write is remembered for so long: longer than a watch lags, unless it is down. It is not forgotten when it is
 /// first seen, for several informers may deliver it.
@@ -34,6 +34,9 @@ impl Version {
     }
 }
 
+/// A change that came while its key ran, and when.
+type Held<R> = (Instant, Version, R);
+
 /// The own writes of one controller's keys, and what is held for those that run.
 #[derive(Debug)]
 pub(super) struct Echoes<K, R> {
@@ -41,8 +44,8 @@ pub(super) struct Echoes<K, R> {
     writes: HashMap<Version, K>,
     /// The writes, oldest first.
     order: VecDeque<(Instant, Version)>,
-    /// What came for the keys that run, oldest first; a key that does not run has no entry.
-    held: HashMap<K, VecDeque<(Version, R)>>,
+    /// What came for the keys that run, and when, oldest first; a key that does not run has no entry.
+    held: HashMap<K, VecDeque<Held<R>>>,
 }
 
 impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
@@ -77,22 +80,25 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
     pub(super) fn admit(&mut self, key: &K, version: Version, request: R, now: Instant) -> Option<R> {
         self.forget_old(now);
         let Some(held) = self.held.get_mut(key) else {
-            return self.of_others(key, (version, request));
+            return self.of_others(key, &version).then_some(request);
         };
-        held.push_back((version, request));
+        held.push_back((now, version, request));
         if held.len() <= MOST_HELD {
             return None;
         }
-        let oldest = held.pop_front()?;
-        self.of_others(key, oldest)
+        let (_, version, request) = held.pop_front()?;
+        self.of_others(key, &version).then_some(request)
     }
 
-    /// The run of `key` is over, and all its responses have come. Gives back what was held and is not its own.
-    pub(super) fn finished(&mut self, key: &K, now: Instant) -> Vec<R> {
+    /// The run of `key` is over, and all its responses have come. Gives back what was held and is not its own, and when
+    /// each came.
+    pub(super) fn finished(&mut self, key: &K, now: Instant) -> Vec<(Instant, R)> {
         let held = self.held.remove(key).unwrap_or_default();
+        shrink(&mut self.held);
         let released = held
             .into_iter()
-            .filter_map(|change| self.of_others(key, change))
+            .filter(|(_, version, _)| self.of_others(key, version))
+            .map(|(came, _, request)| (came, request))
             .collect();
         self.forget_old(now);
         released
@@ -106,7 +112,7 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
     /// What is held for `key`, if it runs, and whether each is its own write as far as responses have come.
     pub(super) fn held(&self, key: &K) -> impl Iterator<Item = (&Version, bool)> {
         let held = self.held.get(key).into_iter().flatten();
-        held.map(move |(version, _)| (version, self.writes.get(version) == Some(key)))
+        held.map(move |(_, version, _)| (version, self.writes.get(version) == Some(key)))
     }
 
     /// Nothing is remembered of a key that is gone for good.
@@ -115,8 +121,8 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
         self.writes.len() + self.held.len()
     }
 
-    fn of_others(&self, key: &K, (version, request): (Version, R)) -> Option<R> {
-        (self.writes.get(&version) != Some(key)).then_some(request)
+    fn of_others(&self, key: &K, version: &Version) -> bool {
+        self.writes.get(version) != Some(key)
     }
 
     fn forget_old(&mut self, now: Instant) {
@@ -130,6 +136,7 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
     fn forget_oldest(&mut self) {
         if let Some((_, version)) = self.order.pop_front() {
             self.writes.remove(&version);
+            shrink(&mut self.writes);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::echoes::{Echoes, Version};
 use crate::{
-    clock,
+    clock::{self, Instant},
     explain::Fate,
     object::{Object, ObjectRef},
     store::{Delta, DeltaCause},
@@ -96,8 +96,8 @@ impl<K: Object> OwnWrites<K> {
 /// What the end of a run sets free.
 #[derive(Debug)]
 pub(crate) struct Released<K: Object> {
-    /// These go to the queue *before* the queue hears of the end.
-    pub(crate) requests: Vec<Request<K>>,
+    /// These go to the queue *before* the queue hears of the end, each as of the time when it came.
+    pub(crate) requests: Vec<(Instant, Request<K>)>,
     /// The [`version_id`] of each change that was held, and whether it was the run's own.
     pub(crate) held: Vec<(u64, bool)>,
 }

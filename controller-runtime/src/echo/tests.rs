@@ -72,9 +72,12 @@ fn run(steps: &[Step]) -> (World, Echoes<usize, usize>) {
     let (mut world, mut echoes) = (World::default(), Echoes::new());
     let finish = |world: &mut World, echoes: &mut Echoes<usize, usize>, key: usize, now: Instant| {
         if world.running.remove(&key) {
-            world
-                .woken
-                .extend(echoes.finished(&key, now).into_iter().map(|change| (key, change)));
+            world.woken.extend(
+                echoes
+                    .finished(&key, now)
+                    .into_iter()
+                    .map(|(_, change)| (key, change)),
+            );
         }
     };
     let deliver = |world: &mut World, echoes: &mut Echoes<usize, usize>, now: Instant| {
@@ -157,7 +160,7 @@ fn a_flood_of_changes_is_not_held_without_limit_and_none_is_lost() {
         out.extend(echoes.admit(&"key", version(change), change, now));
     }
     assert!(out.len() > 9_900, "{}", out.len());
-    out.extend(echoes.finished(&"key", now));
+    out.extend(echoes.finished(&"key", now).into_iter().map(|(_, change)| change));
     assert_eq!(out, (0..10_000).collect::<Vec<_>>());
 }
 

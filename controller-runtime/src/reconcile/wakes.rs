@@ -131,6 +131,6 @@ impl<K: Object> Drop for EchoWatch<K> {
     fn drop(&mut self) {
         let released = self.own_writes.finished(&self.key);
         self.book.released(&self.key, &released.held);
-        self.inlet.push_all(released.requests);
+        self.inlet.push_since(released.requests);
     }
 }

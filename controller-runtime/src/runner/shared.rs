@@ -226,9 +226,15 @@ impl<K: Object> Inlet<K> {
             return;
         }
         let now = clock::now();
+        self.push_since(requests.map(|request| (now, request)));
+    }
+
+    /// Asks for several runs, each of which was wanted since then: its debounce window began at that time.
+    pub(crate) fn push_since(&self, requests: impl IntoIterator<Item = (Instant, Request<K>)>) {
+        let now = clock::now();
         let mut wake = false;
         // One lock for each, as the iterator may be a user's and slow.
-        for request in requests {
+        for (since, request) in requests {
             let mut state = self.0.lock();
             let wish = Wish {
                 not_before: state.watch_for_circles(&request, now),
@@ -238,7 +244,7 @@ impl<K: Object> Inlet<K> {
                 gone: request.gone,
             };
             let before = (state.queue.ready(), state.queue.next_due());
-            state.queue.trigger(request.key, wish, now);
+            state.queue.trigger(request.key, wish, since);
             let changed = before != (state.queue.ready(), state.queue.next_due());
             wake |= changed && matches!(state.gate, Gate::Open);
         }
