@@ -51,7 +51,9 @@ impl<R: Reconciler> Around<R> {
                 .map_err(Failed::new)?;
             match stored.filter(|object| !finalizer::is_dying(object.meta())) {
                 Some(object) => {
-                    run.confirms().wrote(object.meta());
+                    if !Arc::ptr_eq(&object, run.object()) {
+                        run.wrote(&object);
+                    }
                     run.object = object;
                 }
                 // Its deletion is told by a watch.
@@ -78,7 +80,7 @@ impl<R: Reconciler> Around<R> {
             .await
             .map_err(Failed::new)?
         {
-            run.confirms().wrote(left.meta());
+            run.wrote(&left);
         }
         Ok(Action::await_change())
     }
@@ -132,7 +134,8 @@ impl<R: Reconciler> Around<R> {
             let patch = json!({ "metadata": version, "status": wanted });
             match self.requests.merge_status(meta, &patch).await {
                 Ok(answer) => {
-                    run.confirms().wrote(answer.meta());
+                    let answer = Arc::new(answer);
+                    run.wrote(&answer);
                     return kept(&wanted, &read(&answer));
                 }
                 Err(error) if is_gone(&error) => return Ok(()),

@@ -24,7 +24,7 @@ use crate::{
     declare::{
         BackoffDeclaration, BoxError, ConfigDeclaration, Declaration, Environment, RelationKind, Watched,
     },
-    echo::OwnWrites,
+    echo::{Overlay, OwnWrites},
     explain::{Book, Via},
     object::{Object, ObjectRef},
     runner::{self, Inlet, Observer},
@@ -195,7 +195,7 @@ pub(super) async fn run<R: Reconciler>(
     } = wiring;
     let informer =
         environment.informer::<R::Object>(&declaration.primary, start.kind(), Pruning::ManagedFields);
-    let primaries = informer.store();
+    let primaries = informer.store().with_overlay(&Overlay::new());
     let Assembly {
         controller,
         own_writes,
@@ -221,6 +221,7 @@ pub(super) async fn run<R: Reconciler>(
     let inlet = Inlet::new(&controller.shared);
     let shared = Arc::new(Shared::<R> {
         context,
+        primaries: primaries.clone(),
         kind: kind.clone(),
         manager: declaration.name.clone(),
         stores,

@@ -37,6 +37,8 @@ pub struct Run<R: Reconciler> {
 pub(super) struct Shared<R: Reconciler> {
     pub(super) client: Client,
     pub(super) context: Arc<R::Context>,
+    /// Read through the answers to own writes.
+    pub(super) primaries: Store<R::Object>,
     pub(super) kind: <R::Object as Resource>::DynamicType,
     /// The controller's name: its field manager.
     pub(super) manager: String,
@@ -106,6 +108,13 @@ impl<R: Reconciler> Run<R> {
 
     pub(super) fn publisher(&self) -> Arc<Publisher> {
         Arc::clone(&self.shared.publisher)
+    }
+
+    /// The server answered a write of the object itself with this: the next run begins with it or with a later one, and
+    /// no run is for it.
+    pub(super) fn wrote(&self, answer: &Arc<R::Object>) {
+        self.confirms().wrote(answer.meta());
+        self.shared.primaries.wrote(Arc::clone(answer));
     }
 
     /// Who hears of the answers to this run's writes.

@@ -117,7 +117,7 @@ impl<T: Object> Store<T> {
 
     /// The object of that key, and where it is; most quickly where it was before.
     pub(super) fn find_again(&self, key: &ObjectRef<T>, seat: Option<Seat>) -> Option<Found<T>> {
-        if self.overlay.is_some() {
+        if self.overlay.as_ref().is_some_and(|overlay| overlay.len() > 0) {
             return self.get(key).map(Found::somewhere);
         }
         if !self.is_synced() {

@@ -86,7 +86,7 @@ impl<T: Object> Shared<T> {
         if !self.overlaid.load(Ordering::Acquire) {
             return;
         }
-        for overlay in self.overlays() {
+        for overlay in self.overlays().into_iter().filter(|overlay| overlay.len() > 0) {
             let passed = self.passed(namespace);
             overlay.shown(namespace, name, self.copy(namespace, name).as_deref(), passed);
         }

@@ -6,5 +6,7 @@ mod world;
 
 mod children;
 mod lifecycle;
+mod own_writes;
 mod relations;
+mod threads;
 mod wiring;

@@ -33,6 +33,10 @@ impl Notes {
         self.0.lock().unwrap().push(text.into());
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
     /// What was noted since the last look.
     pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
