@@ -266,8 +266,10 @@ impl WatchStream {
         }
         if now >= self.bookmark_due {
             self.bookmark_due = now + BOOKMARK_EVERY;
-            if self.opening.bookmarks && !self.fault.no_bookmarks {
-                let revision = self.progress.cursor.load(Ordering::Relaxed);
+            let revision = self.progress.cursor.load(Ordering::Relaxed);
+            // A watch from a revision of the future is told nothing before that has come.
+            let has_come = revision <= self.server.state().store.revision();
+            if self.opening.bookmarks && !self.fault.no_bookmarks && has_come {
                 let line = self.frames.bookmark(&self.resource, revision, false);
                 self.lines.push_back(line);
             }

@@ -54,9 +54,12 @@ impl Failure {
     pub(crate) fn loses_place(&self) -> bool {
         match self {
             // 410 Gone is how history that was compacted shows, 404 how a kind that is not served (any more) does: if
-            // it is served again, it may be by another definition with other objects.
+            // it is served again, it may be by another definition with other objects. A revision that is too large is one
+            // that the server has lost, as after a backup was restored.
             Self::Refused { status, .. } => {
-                matches!(status.code, 410 | 404) || matches!(status.reason.as_str(), "Expired" | "Gone")
+                matches!(status.code, 410 | 404)
+                    || matches!(status.reason.as_str(), "Expired" | "Gone")
+                    || has_cause(status, "ResourceVersionTooLarge")
             }
             // Going on from the same revision would bring the same text again.
             Self::WentBack { .. } | Self::Malformed(_) => true,
@@ -72,6 +75,11 @@ impl Failure {
             _ => None,
         }
     }
+}
+
+fn has_cause(status: &Status, reason: &str) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.any(|cause| cause.reason == reason)
 }
 
 impl fmt::Display for Failure {

@@ -118,7 +118,7 @@ impl<'a, T: Object> Driver<'a, T> {
         self.core.opened(clock::now());
         self.publish();
         loop {
-            match lines.next(self.core.silence_limit()).await {
+            match lines.next(self.core.silence_limit(clock::now())).await {
                 Read::Line(text) => {
                     consume_budget().await;
                     if !self.line(&text) {

@@ -7,7 +7,10 @@
 //!   is not served, a revision that went back), the set is read again.
 //! - Every failure waits for this source's own backoff. It is forgotten only after a healthy spell, so a list that
 //!   succeeds before a watch that fails does not make a hot loop.
-//! - A streaming list that is refused, or that ends without its end mark, is followed by a list by pages.
+//! - A watch that told nothing in all its life, not even a bookmark, may be at a revision that the server has lost (a backup was
+//!   restored): such a one is silent until the server comes to that revision again. So the set is read again.
+//! - A streaming list that is refused, or that ends without its end mark, is followed by a list by pages. One that goes
+//!   on without its end mark counts as ended when its watch was to end.
 
 mod order;
 
@@ -21,6 +24,8 @@ pub(crate) use order::{Event, Order, Step};
 
 /// A watch that is ended by the server sooner than this has failed.
 const SHORT: Duration = Duration::from_secs(10);
+/// A watch that lives for so long tells a bookmark at least: servers send them each minute.
+const MUTE: Duration = Duration::from_secs(150);
 /// No server's wish to be left alone is followed for longer.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// A server that broke so many streaming lists is asked for pages from then on.
@@ -34,14 +39,15 @@ enum State {
     Relist { at: Instant },
     /// A page is being read.
     Paging { token: Option<String> },
-    /// A streaming list is open or being opened, and its end mark has not come.
-    Streaming,
+    /// A streaming list is open or being opened, and its end mark has not come. It is over at `until`, whatever it says.
+    Streaming { until: Instant },
     /// A watch is to be opened, not before `at`.
     Reopen { revision: String, at: Instant },
-    /// A watch is being opened (`opened` is `None`) or open.
+    /// A watch is being opened (`opened` is `None`) or open; it has told something or not.
     Watching {
         revision: String,
         opened: Option<Instant>,
+        told: bool,
     },
 }
 
@@ -90,8 +96,9 @@ impl ListWatch {
         match &self.state {
             State::Relist { at } | State::Reopen { at, .. } if *at > now => return Order::Wait(*at),
             State::Relist { .. } if self.reading == Reading::Stream => {
-                self.state = State::Streaming;
                 self.seconds = self.lifetime(rng);
+                let until = now + self.watch_limit();
+                self.state = State::Streaming { until };
             }
             State::Relist { .. } => self.state = State::Paging { token: None },
             State::Reopen { revision, .. } => {
@@ -99,10 +106,11 @@ impl ListWatch {
                 self.state = State::Watching {
                     revision,
                     opened: None,
+                    told: false,
                 };
                 self.seconds = self.lifetime(rng);
             }
-            State::Paging { .. } | State::Streaming | State::Watching { .. } => {}
+            State::Paging { .. } | State::Streaming { .. } | State::Watching { .. } => {}
         }
         let seconds = self.seconds;
         match &self.state {
@@ -111,7 +119,7 @@ impl ListWatch {
                 token: token.as_deref(),
                 paged: self.reading == Reading::Pages,
             },
-            State::Streaming => Order::Watch {
+            State::Streaming { .. } => Order::Watch {
                 revision: None,
                 seconds,
             },
@@ -161,7 +169,8 @@ impl ListWatch {
     ) -> Step {
         self.heard();
         match (&mut self.state, event) {
-            (State::Watching { revision, .. }, event) => {
+            (State::Watching { revision, told, .. }, event) => {
+                *told = true;
                 let known = at.and_then(|at| Some((at, compare(at, revision)?)));
                 match (known, event) {
                     // Some servers tell a deletion with the revision of the object's last change.
@@ -188,8 +197,11 @@ impl ListWatch {
                     self.failed(now, rng, &failure);
                     return Step::Close;
                 };
-                let opened = Some(now);
-                self.state = State::Watching { revision, opened };
+                self.state = State::Watching {
+                    revision,
+                    opened: Some(now),
+                    told: true,
+                };
                 self.healthy_since.get_or_insert(now);
                 self.strikes = 0;
                 self.listed();
@@ -200,19 +212,19 @@ impl ListWatch {
         }
     }
 
-    /// For how long the open watch may be silent.
-    pub(crate) fn silence_limit(&self) -> Duration {
+    /// For how long the open watch may be silent from now on.
+    pub(crate) fn silence_limit(&self, now: Instant) -> Duration {
         match self.state {
-            State::Streaming => self.config.answer_limit,
-            _ => Duration::from_secs(self.seconds.into()) + self.config.idle_margin,
+            State::Streaming { until } => self.config.answer_limit.min(until.saturating_duration_since(now)),
+            _ => self.watch_limit(),
         }
     }
 
     /// The open watch was silent for that long.
     pub(crate) fn silent(&mut self, now: Instant, rng: &mut fastrand::Rng) {
         let failure = match self.state {
-            State::Streaming => Failure::NoEndMark,
-            _ => Failure::Silent(self.silence_limit()),
+            State::Streaming { .. } => Failure::NoEndMark,
+            _ => Failure::Silent(self.watch_limit()),
         };
         self.failed(now, rng, &failure);
     }
@@ -224,15 +236,20 @@ impl ListWatch {
             State::Watching {
                 revision,
                 opened: Some(opened),
+                told,
             } => {
                 let lived = now.saturating_duration_since(*opened);
                 if lived < SHORT {
                     return self.failed(now, rng, &Failure::TooShort(lived));
                 }
                 let revision = revision.clone();
-                self.state = State::Reopen { revision, at: now };
+                self.state = if *told || lived < MUTE {
+                    State::Reopen { revision, at: now }
+                } else {
+                    State::Relist { at: now }
+                };
             }
-            State::Streaming => self.failed(now, rng, &Failure::NoEndMark),
+            State::Streaming { .. } => self.failed(now, rng, &Failure::NoEndMark),
             _ => {}
         }
     }
@@ -249,7 +266,7 @@ impl ListWatch {
         self.note(now, failure);
         let mut at = now + self.delay(rng, failure);
         self.state = match std::mem::replace(&mut self.state, State::Relist { at: now }) {
-            State::Streaming => {
+            State::Streaming { .. } => {
                 if self.streaming_broke(failure) {
                     at = now;
                 }
@@ -272,14 +289,14 @@ impl ListWatch {
     pub(crate) fn revision(&self) -> Option<&str> {
         match &self.state {
             State::Watching { revision, .. } | State::Reopen { revision, .. } => Some(revision),
-            State::Relist { .. } | State::Paging { .. } | State::Streaming => None,
+            State::Relist { .. } | State::Paging { .. } | State::Streaming { .. } => None,
         }
     }
 
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
             _ if self.problem.is_some() => Phase::Failing,
-            State::Relist { .. } | State::Paging { .. } | State::Streaming => Phase::Listing,
+            State::Relist { .. } | State::Paging { .. } | State::Streaming { .. } => Phase::Listing,
             State::Reopen { .. } | State::Watching { .. } => Phase::Watching,
         }
     }
@@ -291,8 +308,13 @@ impl ListWatch {
     fn verb(&self) -> Verb {
         match self.state {
             State::Relist { .. } | State::Paging { .. } => Verb::List,
-            State::Streaming | State::Reopen { .. } | State::Watching { .. } => Verb::Watch,
+            State::Streaming { .. } | State::Reopen { .. } | State::Watching { .. } => Verb::Watch,
         }
+    }
+
+    /// When a watch that began now would have ended by itself, if the server kept to it.
+    fn watch_limit(&self) -> Duration {
+        Duration::from_secs(self.seconds.into()) + self.config.idle_margin
     }
 
     /// A moment between three quarters of the configured lifetime and all of it: watches that were opened together

@@ -131,7 +131,7 @@ impl Simulation {
             }
             Treatment::Silent => {
                 self.core.opened(self.now);
-                self.now += self.core.silence_limit();
+                self.now += self.core.silence_limit(self.now);
                 self.core.silent(self.now, &mut self.rng);
             }
             Treatment::Streams(failure) => {
@@ -211,6 +211,53 @@ proptest! {
         prop_assert_eq!(simulation.core.phase(), Phase::Watching);
         prop_assert_eq!(simulation.core.problem(), None);
         prop_assert_eq!(simulation.core.revision(), Some("100001"));
+    }
+}
+
+/// kubernetes/kubernetes#140890: a busy server that does not know the parameter never marks the end, is never silent, and
+/// need not keep to its own time limit.
+#[test]
+fn a_streaming_list_that_goes_on_for_ever_is_followed_by_pages() {
+    let mut simulation = Simulation::new(StreamingLists::Auto);
+    assert_eq!(simulation.request(), (false, true));
+    simulation.core.opened(simulation.now);
+    let begin = simulation.now;
+    loop {
+        let limit = simulation.core.silence_limit(simulation.now);
+        if limit < Duration::from_secs(1) {
+            break;
+        }
+        simulation.now += Duration::from_secs(1);
+        simulation.revision += 1;
+        let revision = simulation.revision.to_string();
+        let (now, rng) = (simulation.now, &mut simulation.rng);
+        assert_eq!(
+            simulation.core.event(now, rng, Event::Put, Some(&revision)),
+            Step::List
+        );
+        assert!(
+            now - begin < Duration::from_secs(400),
+            "it is waited for for ever"
+        );
+    }
+    simulation.core.silent(simulation.now, &mut simulation.rng);
+    assert_eq!(simulation.request(), (true, false), "by pages, at once");
+    assert!(simulation.waits.is_empty());
+}
+
+/// A server that lost its history is silent about everything below the revision that it is asked for.
+#[test]
+fn a_watch_that_tells_nothing_in_all_its_life_makes_the_list_be_read_again() {
+    for (told, seconds, list) in [(0, 250, true), (1, 250, false), (0, 60, false)] {
+        let mut simulation = Simulation::new(StreamingLists::Off);
+        simulation.step(&Treatment::Goes(0, 0, 0));
+        simulation.step(&Treatment::Goes(0, told, seconds));
+        assert_eq!(
+            simulation.request(),
+            (list, false),
+            "{told} events in {seconds} s"
+        );
+        assert!(simulation.waits.is_empty());
     }
 }
 

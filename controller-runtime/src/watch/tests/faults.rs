@@ -9,9 +9,9 @@ use crate::watch::{Config, Phase, StreamingLists};
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// A store may lag for as long as a watch may be silent; and a little.
-const LAG: Duration = Duration::from_secs(400);
+pub(super) const LAG: Duration = Duration::from_secs(400);
 /// At its longest the backoff lets 15 seconds pass, then a list and a watch may fail.
-const MOST_PER_DAY: usize = 24 * 60 * 4 * 2;
+pub(super) const MOST_PER_DAY: usize = 24 * 60 * 4 * 2;
 
 /// A fault for a day: from the very beginning with streaming lists, and later, when all was well, without.
 async fn endures(faults: &[(Verb, Fault)]) {
@@ -43,7 +43,7 @@ async fn recovers(world: &World) {
 }
 
 /// Changes every hour, and looks whether the status tells the truth in between.
-async fn a_day(world: &World) {
+pub(super) async fn a_day(world: &World) {
     let before = world.requests();
     for hour in 0..24 {
         world.create(&format!("day-{hour}")).await;
@@ -69,6 +69,11 @@ async fn a_day(world: &World) {
     }
     let asked = world.requests() - before;
     assert!(asked <= MOST_PER_DAY, "{asked} requests in a day");
+}
+
+/// 429 with a Retry-After that is longer than the backoff.
+fn later() -> Fault {
+    Fault::Answer(ApiError::new(429, "TooManyRequests", "later").retry_after(40))
 }
 
 fn expired() -> ApiError {
@@ -108,6 +113,13 @@ endured! {
     /// kube-rs/kube#1524: later pages of the first list are lost.
     small_pages: List Fault::SmallPages(2);
     a_continue_token_that_expires: List Fault::SmallPages(2), List Fault::ExpireContinue;
+    /// Half of a page, half of a line, and then nothing.
+    a_body_that_stalls: List Fault::StallBody, Watch Fault::StallBody;
+    a_busy_server_that_asks_for_patience: List later(), Watch later();
+    /// The other name of an expired revision.
+    a_revision_that_is_gone: Watch Fault::Answer(ApiError::new(410, "Gone", "too old resource version"));
+    a_list_that_is_refused_as_expired: List Fault::Answer(expired()), Watch Fault::Answer(expired());
+    a_stale_list: List Fault::StaleReads(3);
     too_many_requests: List Fault::status(429), Watch Fault::status(429);
     an_expired_token: List Fault::status(401), Watch Fault::status(401);
     a_missing_right: List Fault::status(403), Watch Fault::status(403);

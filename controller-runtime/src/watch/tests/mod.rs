@@ -1,5 +1,6 @@
 //! Informers under every fault, on a paused clock.
 
+mod days;
 mod faults;
 mod lists;
 mod random;
