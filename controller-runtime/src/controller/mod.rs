@@ -10,8 +10,6 @@ mod names;
 mod reader;
 mod run;
 mod shared_stream;
-#[cfg(test)]
-mod tests;
 mod trigger_backoff;
 
 use std::{fmt, sync::Arc};
@@ -28,7 +26,7 @@ use crate::{
     echo::OwnWrites,
     explain::{self, Book, Fate, PRIMARY, Via},
     object::Object,
-    runner::{Gauge, Observer, Shared},
+    runner::{Gauge, Limit, Observer, Shared},
     shutdown::Stage,
     store::{Cache, Delta},
     trigger::{self, Predicate, Request},
@@ -69,6 +67,7 @@ pub struct Controller<K: Object> {
     cache: Arc<dyn Cache<K>>,
     inputs: Vec<Input<K>>,
     config: Config,
+    limit: Option<Limit>,
     backoff: TriggerBackoff,
     /// What begins each stage of the shutdown.
     stops: Vec<(Stage, BoxFuture<'static, ()>)>,
@@ -89,6 +88,7 @@ impl<K: Object> Controller<K> {
             cache,
             inputs: Vec::new(),
             config: Config::default(),
+            limit: None,
             backoff: TriggerBackoff::default(),
             stops: Vec::new(),
             stops_on_signal: false,
@@ -209,6 +209,12 @@ impl<K: Object> Controller<K> {
     /// Watches run meanwhile, so that a standby takes over with warm caches.
     pub fn hold_until(mut self, begin: impl Future<Output = ()> + Send + 'static) -> Self {
         self.hold = Some(begin.boxed());
+        self
+    }
+
+    /// Counts its reconciles into `limit` too, which other controllers share.
+    pub fn share_limit(mut self, limit: &Limit) -> Self {
+        self.limit = Some(limit.clone());
         self
     }
 

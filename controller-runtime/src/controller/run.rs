@@ -78,6 +78,7 @@ impl<K: Object> Controller<K> {
                 hold: self.hold,
             },
             config: self.config,
+            limit: self.limit,
             teller,
             reconcile,
             policy,

@@ -10,7 +10,7 @@ use crate::{
     clock::Origin,
     manager::Informers,
     object::Object,
-    runner::Observer,
+    runner::{Limit, Observer},
     watch::{Informer, Pruning},
 };
 
@@ -60,6 +60,8 @@ pub struct Environment {
     pub origin: Origin,
     /// Resolves when this process may reconcile: at once, or when it leads. Caches fill before that.
     pub leading: Shared<BoxFuture<'static, ()>>,
+    /// How many reconciles of all controllers run at once; `None` is no limit but their own.
+    pub limit: Option<Limit>,
     /// Resolves at the first signal: nothing new is started, running reconciles finish.
     pub shutdown: Shared<BoxFuture<'static, ()>>,
 }
@@ -74,6 +76,7 @@ impl Environment {
             observer: Arc::new(Vec::new()),
             origin: Origin::machine(),
             leading: std::future::ready(()).boxed().shared(),
+            limit: None,
             shutdown: std::future::pending().boxed().shared(),
         }
     }
@@ -115,6 +118,13 @@ impl Environment {
     #[must_use]
     pub fn hold_until(mut self, leading: impl Future<Output = ()> + Send + 'static) -> Self {
         self.leading = leading.boxed().shared();
+        self
+    }
+
+    /// Runs at most so many reconciles of all controllers at once.
+    #[must_use]
+    pub fn limit(mut self, limit: Limit) -> Self {
+        self.limit = Some(limit);
         self
     }
 

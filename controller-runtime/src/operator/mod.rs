@@ -59,6 +59,7 @@ pub struct Operator {
     /// Why a kind has no definition. Told when it is first needed, because a builder cannot fail.
     undefined: Option<definition::Undefined>,
     controllers: Vec<Box<dyn Runnable>>,
+    concurrency: Option<u16>,
 }
 
 impl Operator {
@@ -70,6 +71,7 @@ impl Operator {
             crds: Vec::new(),
             undefined: None,
             controllers: Vec::new(),
+            concurrency: None,
         }
     }
 
@@ -99,6 +101,12 @@ impl Operator {
     /// The operator runs this controller.
     pub fn controller(mut self, controller: impl Runnable + 'static) -> Self {
         self.controllers.push(Box::new(controller));
+        self
+    }
+
+    /// All controllers together run at most so many reconciles at once; each keeps its own limit besides.
+    pub fn concurrency(mut self, reconciles: u16) -> Self {
+        self.concurrency = Some(reconciles);
         self
     }
 

@@ -13,7 +13,7 @@ use crate::{
     leader::{Loss, WriteGate},
     manager::{Board, access},
     metrics::Metrics,
-    runner::Observer,
+    runner::{Limit, Observer},
 };
 
 /// What the deployer of an operator chooses.
@@ -146,6 +146,7 @@ impl Operator {
             .observe_with(Arc::new(observers))
             .origin(options.origin)
             .shutdown_on(options.stop.first());
+        environment.limit = self.concurrency.map(Limit::new);
         let candidate = options
             .election
             .map(|election| Candidate::enter(&self.name, &election, options.origin, plain, gate));

@@ -261,6 +261,10 @@ fn within<K: Object>(
     environment: &Environment,
     observer: Arc<dyn Observer>,
 ) -> Controller<K> {
+    let controller = match &environment.limit {
+        Some(limit) => controller.share_limit(limit),
+        None => controller,
+    };
     controller
         .named(&declaration.name)
         .with_config(config(declaration, environment.origin))

@@ -20,6 +20,7 @@ use super::{
     begin::Before,
     judge::Judged,
     life::Phase,
+    limit::{Limit, Permits},
     outbox::Outbox,
     shared::Shared,
     task::{Port, Report},
@@ -89,6 +90,7 @@ pub(crate) struct Parts<K: Object, R, P> {
     pub(crate) cache: Arc<dyn Cache<K>>,
     pub(crate) before: Before<K>,
     pub(crate) config: Config,
+    pub(crate) limit: Option<Limit>,
     pub(crate) teller: Teller<K>,
     pub(crate) reconcile: R,
     pub(crate) policy: P,
@@ -98,6 +100,8 @@ pub(crate) struct Runner<K: Object, R, P, E: StdError + 'static> {
     pub(super) shared: Arc<Shared<K>>,
     pub(super) cache: Arc<dyn Cache<K>>,
     pub(super) config: Config,
+    /// What other controllers share with this one.
+    pub(super) permits: Option<Permits>,
     pub(super) teller: Teller<K>,
     pub(super) reconcile: R,
     pub(super) policy: P,
@@ -147,6 +151,7 @@ where
             shared: parts.shared,
             cache: parts.cache,
             config: parts.config,
+            permits: parts.limit.map(Permits::of),
             teller: parts.teller,
             reconcile: parts.reconcile,
             policy: parts.policy,
@@ -190,7 +195,7 @@ where
     /// moment: a turn for each report. One step back, and a turn takes the reports of all of them. Without a report there is
     /// nothing to wait for: two controllers that one task polls would make each other step back for ever.
     fn step_back(&mut self, cx: &mut Context<'_>) -> bool {
-        self.stepped_back = self.phase != Phase::Over && !self.stepped_back;
+        self.stepped_back = self.phase != Phase::Over && !self.stepped_back && self.port.has_reports();
         if self.stepped_back {
             cx.waker().wake_by_ref();
         }
@@ -210,11 +215,14 @@ where
         let stage = self.look_around(now);
         if self.phase == Phase::Running && stage >= Stage::Draining {
             self.teller.stopping();
+            if let Some(permits) = &mut self.permits {
+                permits.leave();
+            }
             self.phase = Phase::Draining {
                 until: now + self.config.grace,
             };
         }
-        let more_keys = self.phase == Phase::Running && self.give_out(now);
+        let more_keys = self.phase == Phase::Running && self.give_out(now, cx);
         if more_reports || more_keys {
             cx.waker().wake_by_ref();
         }

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How many keys one turn gives out at most; then others get the thread.
-const BUDGET: usize = 1024;
+pub(super) const BUDGET: usize = 1024;
 /// How many errors of outside streams wait for the result stream; older ones give way.
 const SOURCE_ERRORS: usize = 64;
 
@@ -118,6 +118,17 @@ impl<K: Object> Shared<K> {
             into.push(popped);
         }
         free > BUDGET
+    }
+
+    /// How many keys [`pop`](Self::pop) would give out.
+    pub(super) fn could_pop(&self, limit: usize, now: Instant) -> usize {
+        let mut state = self.lock();
+        state.queue.advance(now);
+        if !matches!(state.gate, Gate::Open) {
+            return 0;
+        }
+        let free = limit.saturating_sub(state.queue.running());
+        state.queue.ready().min(free).min(BUDGET)
     }
 
     /// The state at this moment.

@@ -1,11 +1,13 @@
 //! From a key to a running task.
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, task::Context};
 
 use super::{
     Inlet, Run, Runner,
     drive::{Running, Trip},
     guard::guard,
+    limit::Permit,
+    shared::BUDGET,
     task::spawn,
 };
 use crate::{
@@ -26,16 +28,29 @@ where
     Fut: Future<Output = Result<Action, E>> + Send + 'static,
 {
     /// Starts what may run, within the budget; tells whether more may.
-    pub(super) fn give_out(&mut self, now: Instant) -> bool {
+    pub(super) fn give_out(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let limit = match self.config.concurrency {
             0 => usize::MAX,
             limit => usize::from(limit),
         };
         let mut popped = std::mem::take(&mut self.popped);
-        let more = self.shared.pop(&mut popped, limit, now);
-        for key in popped.drain(..) {
-            self.start(key, now);
-        }
+        let more = if let Some(shared_limit) = &mut self.permits {
+            let wanted = self.shared.could_pop(limit, now);
+            let mut permits = shared_limit.take(wanted, cx);
+            let running = self.shared.view().running;
+            self.shared.pop(&mut popped, running + permits.len(), now);
+            let more = permits.len() == wanted && wanted >= BUDGET;
+            for key in popped.drain(..) {
+                self.start(key, permits.pop(), now);
+            }
+            more
+        } else {
+            let more = self.shared.pop(&mut popped, limit, now);
+            for key in popped.drain(..) {
+                self.start(key, None, now);
+            }
+            more
+        };
         self.popped = popped;
         self.look_at_circles();
         more
@@ -51,7 +66,7 @@ where
         }
     }
 
-    fn start(&mut self, popped: Popped<ObjectRef<K>>, now: Instant) {
+    fn start(&mut self, popped: Popped<ObjectRef<K>>, permit: Option<Permit>, now: Instant) {
         self.settled = false;
         let Some(found) = self.cache.find_again(&popped.key, popped.seat) else {
             self.miss(&popped, now);
@@ -80,11 +95,11 @@ where
             started: now,
         };
         let task = match future {
-            Ok(future) => spawn(future, span, trip, timeout, &self.port),
+            Ok(future) => spawn(future, span, trip, timeout, permit, &self.port),
             // Told as a task that ended at once, so that there is one way for outcomes.
             Err(message) => {
                 let failed = async move { std::panic::resume_unwind(Box::new(message)) };
-                spawn(failed, span, trip, timeout, &self.port)
+                spawn(failed, span, trip, timeout, permit, &self.port)
             }
         };
         if index >= self.running.len() {

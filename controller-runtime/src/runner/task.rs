@@ -10,7 +10,7 @@ use futures::FutureExt;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{drive::Trip, guard, shared::Shared};
+use super::{drive::Trip, guard, limit::Permit, shared::Shared};
 use crate::{
     Action,
     clock::{self, Instant},
@@ -102,12 +102,13 @@ impl<K: Object, E> Drop for Duty<K, E> {
     }
 }
 
-/// Runs a reconcile; its panic and its timeout become reports.
+/// Runs a reconcile; its panic and its timeout become reports. The permit is given back when it has ended.
 pub(super) fn spawn<K, E>(
     reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
     span: tracing::Span,
     trip: Trip<K>,
     timeout: Option<Duration>,
+    permit: Option<Permit>,
     port: &Arc<Port<K, E>>,
 ) -> JoinHandle<()>
 where
@@ -125,13 +126,17 @@ where
             Ok(result) => Ended::Returned(result),
             Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
         });
+    let end = move |ended| {
+        drop(permit);
+        duty.fulfil(ended);
+    };
     // Two kinds of task rather than one that has room for a timer which is seldom used.
     match timeout {
-        None => tokio::spawn(caught.map(|ended| duty.fulfil(ended)).instrument(span)),
+        None => tokio::spawn(caught.map(end).instrument(span)),
         Some(limit) => {
             let limited =
                 tokio::time::timeout(limit, caught).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit)));
-            tokio::spawn(limited.map(|ended| duty.fulfil(ended)).instrument(span))
+            tokio::spawn(limited.map(end).instrument(span))
         }
     }
 }

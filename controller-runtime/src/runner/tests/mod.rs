@@ -2,6 +2,7 @@
 
 mod hold;
 mod isolation;
+mod limit;
 mod scale;
 mod shutdown;
 #[cfg(feature = "cli")]
