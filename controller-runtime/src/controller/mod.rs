@@ -10,6 +10,8 @@ mod names;
 mod reader;
 mod run;
 mod shared_stream;
+#[cfg(test)]
+mod tests;
 mod trigger_backoff;
 
 use std::{fmt, sync::Arc};

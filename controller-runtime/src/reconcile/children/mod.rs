@@ -3,7 +3,8 @@
 //! - [`Children::apply`] takes the *complete* set of one kind: what differs is applied, what is not in it any more is
 //!   deleted, after everything was applied. Nothing is deleted when an apply failed, or when `apply` was not called.
 //! - [`Children::upsert`] writes one and deletes nothing.
-//! - An object that is somebody else's, or nobody's, is refused unless [`Children::adopt`] was said.
+//! - An object that is somebody else's, or nobody's, is refused unless [`Children::adopt`] was said. Owned is what names this
+//!   primary, by uid, as its *controller*; the version in that reference is renewed with the next apply.
 //! - What is as desired costs no request, also right after a restart: the live object says which fields are ours.
 //! - Fields of other managers are taken over, and an Event says so.
 //!

@@ -229,3 +229,87 @@ async fn texts_of_a_secret_are_written_once() {
     assert_eq!(world.writes_of("texts"), 1);
     running.stop().await;
 }
+
+/// A child as a release of yesterday applied it: with these owners.
+async fn applied(world: &World, name: &str, owners: serde_json::Value) {
+    let child = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": name, "ownerReferences": owners },
+        "data": { "content": "1" },
+    });
+    world
+        .api::<ConfigMap>()
+        .patch(name, &PatchParams::apply("files"), &Patch::Apply(&child))
+        .await
+        .unwrap();
+}
+
+/// kubernetes-sigs/controller-runtime#699: a child of an older version of its owner was refused as somebody else's.
+#[tokio::test(start_paused = true)]
+async fn the_version_in_a_childs_owner_reference_is_renewed_in_place() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    let owner = world
+        .create(&labelled(service_account("web"), "files", "a.1"))
+        .await;
+    let friend = world.create(&service_account("friend")).await;
+    let reference = |account: &ServiceAccount, version: &str, controller: bool| {
+        json!({
+            "apiVersion": version, "kind": "ServiceAccount", "name": account.name_any(), "uid": account.uid(),
+            "controller": controller,
+        })
+    };
+    applied(&world, "a", json!([reference(&owner, "v1alpha1", true)])).await;
+    let others = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "a", "ownerReferences": [reference(&friend, "v1", false)] },
+    });
+    world
+        .api::<ConfigMap>()
+        .patch("a", &PatchParams::apply("somebody"), &Patch::Apply(&others))
+        .await
+        .unwrap();
+    let running = world.start(reconcile::controller(notes.clone())).await;
+    assert!(notes.take().iter().all(|note| !note.contains("belongs to")));
+    let child = world.api::<ConfigMap>().get("a").await.unwrap();
+    let mut owners: Vec<_> = child
+        .owner_references()
+        .iter()
+        .map(|owner| (owner.name.clone(), owner.api_version.clone()))
+        .collect();
+    owners.sort();
+    let expected =
+        [("friend", "v1"), ("web", "v1")].map(|(name, version)| (name.to_owned(), version.to_owned()));
+    assert_eq!(owners, expected, "ours is renewed, the other one stays");
+    let before = writes(&world);
+    world.advance(Duration::from_secs(60)).await;
+    assert_eq!(writes(&world), before, "once");
+    running.stop().await;
+}
+
+/// RedHatInsights/clowder#118: an owner that is not marked as the controller is woken, but does not own enough to write.
+#[tokio::test(start_paused = true)]
+async fn an_owner_without_the_controller_flag_is_woken_and_may_not_write() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    let owner = world
+        .create(&labelled(service_account("web"), "files", "a.2"))
+        .await;
+    let reference =
+        json!({ "apiVersion": "v1", "kind": "ServiceAccount", "name": "web", "uid": owner.uid() });
+    applied(&world, "a", json!([reference])).await;
+    let running = world.start(reconcile::controller(notes.clone())).await;
+    let heard = notes.take();
+    assert!(
+        heard[1].contains("ConfigMap a exists and belongs to nobody"),
+        "{heard:?}"
+    );
+    world.label::<ConfigMap>("a", "changed", "yes").await;
+    assert_eq!(
+        notes.take().first().map(String::as_str),
+        Some("web"),
+        "it is woken"
+    );
+    assert_eq!(files(&world).await["a"], "1");
+    running.stop().await;
+}

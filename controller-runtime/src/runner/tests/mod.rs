@@ -7,5 +7,6 @@ mod scale;
 mod shutdown;
 #[cfg(feature = "cli")]
 mod spans;
+mod threads;
 mod timing;
 mod world;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::world::{Runs, World, drain, eventually};
 use crate::{
     Action, Config, backoff,
+    metrics::Metrics,
     object::ObjectRef,
     trigger::{Cause, Level, Request},
 };
@@ -250,5 +251,99 @@ async fn a_key_of_another_scope_is_taken_for_its_object() {
     world.trigger("a");
     eventually(&gauge, "all is quiet", || gauge.is_settled() && runs.total() > 0).await;
     assert!(runs.count("a") >= 1);
+    reading.abort();
+}
+
+/// A stream from outside that always has something to say holds up neither other keys nor the rest of the program.
+#[tokio::test]
+async fn a_trigger_that_is_always_ready_holds_nobody_up() {
+    let mut world = World::of(["noisy", "quiet"]);
+    let noise = futures::stream::repeat(super::world::key("noisy"));
+    let controller = world.controller().reconcile_on(noise);
+    let runs = Runs::default();
+    let seen = runs.clone();
+    let reading = drain(controller.run(
+        move |object, _| {
+            let _running = seen.start(&object);
+            async { Ok::<_, No>(Action::await_change()) }
+        },
+        backoff(),
+        Arc::new(()),
+    ));
+    for round in 1..=20 {
+        world.trigger("quiet");
+        let ran = async {
+            while runs.count("quiet") < round {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), ran)
+            .await
+            .expect("the quiet key runs");
+    }
+    assert!(runs.count("noisy") > 0);
+    reading.abort();
+}
+
+/// operator-framework/java-operator-sdk#1803: state for every name that ever lived.
+#[tokio::test(start_paused = true)]
+async fn a_hundred_thousand_names_that_come_fail_and_go_leave_nothing_behind() {
+    const ROUNDS: usize = 20;
+    const AT_ONCE: usize = 5_000;
+    let mut world = World::unready();
+    world.shelf.set_ready();
+    let metrics = Arc::new(Metrics::new("test", "0"));
+    let series = |metrics: &Metrics| metrics.encode().lines().count();
+    let controller = world
+        .controller()
+        .named("churn")
+        .observe(Arc::clone(&metrics) as _);
+    let (gauge, shared) = (controller.gauge(), Arc::clone(&controller.shared));
+    let inlet = crate::runner::Inlet::new(&controller.shared);
+    let reading = drain(controller.run(
+        |object: Arc<ConfigMap>, _| async move {
+            let fails = object
+                .metadata
+                .name
+                .as_deref()
+                .is_some_and(|name| name.ends_with('7'));
+            if fails {
+                Err(No)
+            } else {
+                Ok(Action::requeue(Duration::from_secs(3600)))
+            }
+        },
+        backoff(),
+        Arc::new(()),
+    ));
+    let mut before = None;
+    for round in 0..ROUNDS {
+        let names: Vec<_> = (0..AT_ONCE).map(|number| format!("{round}-{number}")).collect();
+        let request = |name: &str, gone| Request {
+            key: super::world::key(name),
+            level: Level::Spec,
+            cause: Cause::Updated,
+            uid: Some("uid".to_owned()),
+            gone,
+        };
+        for name in &names {
+            world.shelf.put(name);
+        }
+        inlet.push_all(names.iter().map(|name| request(name, false)));
+        eventually(&gauge, "all ran", || gauge.is_settled()).await;
+        assert_eq!(gauge.read().waiting, AT_ONCE, "requeues and retries");
+        for name in &names {
+            world.shelf.remove(name);
+        }
+        inlet.push_all(names.iter().map(|name| request(name, true)));
+        eventually(&gauge, "all is quiet", || gauge.is_settled()).await;
+        let depth = gauge.read();
+        assert_eq!(
+            (depth.ready, depth.running, depth.waiting, depth.again),
+            (0, 0, 0, 0)
+        );
+        assert_eq!(shared.lock().queue.len(), 0);
+        assert_eq!(*before.get_or_insert_with(|| series(&metrics)), series(&metrics));
+    }
     reading.abort();
 }

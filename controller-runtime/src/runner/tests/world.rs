@@ -47,6 +47,10 @@ impl Shelf {
             .insert(name.to_owned(), Arc::new(object));
     }
 
+    pub(super) fn remove(&self, name: &str) {
+        self.objects.lock().unwrap().remove(name);
+    }
+
     pub(super) fn set_ready(&self) {
         self.ready.send_replace(true);
     }

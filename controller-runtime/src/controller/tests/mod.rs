@@ -1,0 +1,6 @@
+//! The builder on the in-process API server.
+
+mod owners;
+mod streams;
+mod together;
+mod world;
