@@ -18,6 +18,8 @@ mod error;
 mod error_text;
 pub mod explain;
 pub mod finalizer;
+#[cfg(test)]
+mod fuzz;
 pub mod guide;
 pub mod hot_loop;
 pub mod leader;

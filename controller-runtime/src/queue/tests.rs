@@ -8,6 +8,7 @@ use super::{After, Outcome, Popped, Queue, Seen, Settings, Wish};
 use crate::{
     Backoff,
     clock::{self, Instant},
+    fuzz::fuzz,
     trigger::{Cause, Level},
     uid::Uid,
 };
@@ -524,93 +525,118 @@ fn check(queue: &Queue<u8>, model: &Model, debounce: Duration, first: Duration) 
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+/// The same harness as a long run: `FUZZ_SECONDS=600 cargo test -p controller-runtime --lib queue::`.
+#[test]
+fn no_wish_is_lost_and_no_key_runs_twice_at_once() {
+    let histories = (
+        prop::collection::vec(op(), 1..120),
+        prop::sample::select(vec![0_u64, 400]),
+    );
+    fuzz(600, &histories, |(ops, debounce)| play(ops, debounce));
+}
 
-    #[test]
-    fn no_wish_is_lost_and_no_key_runs_twice_at_once(ops in prop::collection::vec(op(), 1..120), debounce in prop::sample::select(vec![0_u64, 400])) {
-        let settings = Settings {
-            debounce: ms(debounce),
-            backoff: Backoff::default().initial(secs(1)).max(secs(8)).jitter(0.0),
-            resync: None,
-        };
-        let mut queue = Queue::new(settings);
-        let mut model = Model::default();
-        let mut now = clock::now();
-        for op in ops {
-            match op {
-                Op::Trigger { key, level, uid } => {
-                    let uid_of = uid.map(|uid| Uid::of(&uid.to_string()));
-                    queue.trigger(key, Wish { uid: uid_of, ..wish(level) }, now);
-                    model.owed.entry(key).or_insert(now);
-                    model.gone.remove(&key);
-                    if let Some(uid) = uid && model.uid.insert(key, uid).is_some_and(|old| old != uid) {
-                        model.failures.remove(&key);
-                        model.void.insert(key);
-                    }
-                }
-                Op::Gone(key) => {
-                    model.void.insert(key);
-                    queue.trigger(key, gone(), now);
-                    model.owed.remove(&key);
+fn play(ops: Vec<Op>, debounce: u64) -> Result<(), TestCaseError> {
+    let settings = Settings {
+        debounce: ms(debounce),
+        backoff: Backoff::default().initial(secs(1)).max(secs(8)).jitter(0.0),
+        resync: None,
+    };
+    let mut queue = Queue::new(settings);
+    let mut model = Model::default();
+    let mut now = clock::now();
+    for op in ops {
+        match op {
+            Op::Trigger { key, level, uid } => {
+                let uid_of = uid.map(|uid| Uid::of(&uid.to_string()));
+                queue.trigger(
+                    key,
+                    Wish {
+                        uid: uid_of,
+                        ..wish(level)
+                    },
+                    now,
+                );
+                model.owed.entry(key).or_insert(now);
+                model.gone.remove(&key);
+                if let Some(uid) = uid
+                    && model.uid.insert(key, uid).is_some_and(|old| old != uid)
+                {
                     model.failures.remove(&key);
-                    model.uid.remove(&key);
-                    model.gone.insert(key);
-                }
-                Op::Sleep(time) => now += ms(time),
-                Op::Pop => {
-                    let ready_before = { queue.advance(now); queue.ready() };
-                    let popped = queue.pop(now);
-                    prop_assert_eq!(popped.is_some(), ready_before > 0);
-                    if let Some(popped) = popped {
-                        let key = *popped.key;
-                        prop_assert!(popped.since <= now);
-                        prop_assert_eq!(popped.failures, model.failures.get(&key).copied().unwrap_or(0));
-                        prop_assert!(model.running.insert(key, popped.slot).is_none(), "key {} runs twice", key);
-                        model.owed.remove(&key);
-                        model.void.remove(&key);
-                    }
-                }
-                Op::Finish { which, outcome } => {
-                    let Some((key, slot)) = model.running.iter().nth(which).map(|(key, slot)| (*key, *slot)) else {
-                        continue;
-                    };
-                    model.running.remove(&key);
-                    let uid = model.uid.get(&key).map(ToString::to_string);
-                    let next = queue.finish(slot, seen(uid.as_deref()), outcome, now);
-                    match outcome {
-                        Outcome::Done | Outcome::Missing | Outcome::Requeue(_) => prop_assert_eq!(next.failures, 0),
-                        Outcome::Failed(_) => {
-                            let before = model.failures.get(&key).copied().unwrap_or(0);
-                            prop_assert!(next.failures >= before && next.failures <= before + 1);
-                        }
-                    }
-                    model.failures.insert(key, next.failures);
-                    if let Outcome::Requeue(wait) = outcome
-                        && !model.void.contains(&key)
-                    {
-                        prop_assert!(next.due <= Some(super::later(now, wait.max(ms(1)))));
-                    }
+                    model.void.insert(key);
                 }
             }
-            check(&queue, &model, ms(debounce), secs(1));
+            Op::Gone(key) => {
+                model.void.insert(key);
+                queue.trigger(key, gone(), now);
+                model.owed.remove(&key);
+                model.failures.remove(&key);
+                model.uid.remove(&key);
+                model.gone.insert(key);
+            }
+            Op::Sleep(time) => now += ms(time),
+            Op::Pop => {
+                let ready_before = {
+                    queue.advance(now);
+                    queue.ready()
+                };
+                let popped = queue.pop(now);
+                prop_assert_eq!(popped.is_some(), ready_before > 0);
+                if let Some(popped) = popped {
+                    let key = *popped.key;
+                    prop_assert!(popped.since <= now);
+                    prop_assert_eq!(popped.failures, model.failures.get(&key).copied().unwrap_or(0));
+                    prop_assert!(
+                        model.running.insert(key, popped.slot).is_none(),
+                        "key {} runs twice",
+                        key
+                    );
+                    model.owed.remove(&key);
+                    model.void.remove(&key);
+                }
+            }
+            Op::Finish { which, outcome } => {
+                let Some((key, slot)) = model.running.iter().nth(which).map(|(key, slot)| (*key, *slot))
+                else {
+                    continue;
+                };
+                model.running.remove(&key);
+                let uid = model.uid.get(&key).map(ToString::to_string);
+                let next = queue.finish(slot, seen(uid.as_deref()), outcome, now);
+                match outcome {
+                    Outcome::Done | Outcome::Missing | Outcome::Requeue(_) => {
+                        prop_assert_eq!(next.failures, 0)
+                    }
+                    Outcome::Failed(_) => {
+                        let before = model.failures.get(&key).copied().unwrap_or(0);
+                        prop_assert!(next.failures >= before && next.failures <= before + 1);
+                    }
+                }
+                model.failures.insert(key, next.failures);
+                if let Outcome::Requeue(wait) = outcome
+                    && !model.void.contains(&key)
+                {
+                    prop_assert!(next.due <= Some(super::later(now, wait.max(ms(1)))));
+                }
+            }
         }
-        // Let everything come to rest: every owed key runs, and nothing is left behind.
-        for _ in 0..1_000 {
-            for (_, slot) in std::mem::take(&mut model.running) {
-                queue.finish(slot, seen(None), Outcome::Done, now);
-            }
-            while let Some(popped) = queue.pop(now) {
-                model.owed.remove(&popped.key);
-                queue.finish(popped.slot, seen(None), Outcome::Done, now);
-                queue.assert_invariants();
-            }
-            match queue.next_due() {
-                Some(due) => now = due,
-                None => break,
-            }
-        }
-        prop_assert!(model.owed.is_empty(), "owed: {:?}", model.owed);
-        prop_assert_eq!((queue.ready(), queue.running(), queue.waiting()), (0, 0, 0));
+        check(&queue, &model, ms(debounce), secs(1));
     }
+    // Let everything come to rest: every owed key runs, and nothing is left behind.
+    for _ in 0..1_000 {
+        for (_, slot) in std::mem::take(&mut model.running) {
+            queue.finish(slot, seen(None), Outcome::Done, now);
+        }
+        while let Some(popped) = queue.pop(now) {
+            model.owed.remove(&popped.key);
+            queue.finish(popped.slot, seen(None), Outcome::Done, now);
+            queue.assert_invariants();
+        }
+        match queue.next_due() {
+            Some(due) => now = due,
+            None => break,
+        }
+    }
+    prop_assert!(model.owed.is_empty(), "owed: {:?}", model.owed);
+    prop_assert_eq!((queue.ready(), queue.running(), queue.waiting()), (0, 0, 0));
+    Ok(())
 }

@@ -4,7 +4,7 @@ use kube::core::Status;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock;
+use crate::{clock, fuzz::fuzz};
 
 fn refused(code: u16) -> Failure {
     Failure::Refused {
@@ -161,32 +161,54 @@ impl Simulation {
     }
 }
 
-proptest! {
-    /// bitdriftlabs/pulse#52, vectordotdev/vector#17009, EmbarkStudios/quilkin#731: whatever the server does again and again, there is
-    /// no hot loop and no endless wait.
-    #[test]
-    fn no_server_makes_a_hot_loop_or_an_endless_wait(
-        cycle in prop::collection::vec(treatment(), 1..6), streaming: bool,
-    ) {
-        let streaming = if streaming { StreamingLists::Auto } else { StreamingLists::Off };
+/// bitdriftlabs/pulse#52, vectordotdev/vector#17009, EmbarkStudios/quilkin#731: whatever the server does again and again, there is
+/// no hot loop and no endless wait.
+#[test]
+fn no_server_makes_a_hot_loop_or_an_endless_wait() {
+    let servers = (prop::collection::vec(treatment(), 1..6), any::<bool>());
+    fuzz(256, &servers, |(cycle, streaming)| {
+        let streaming = if streaming {
+            StreamingLists::Auto
+        } else {
+            StreamingLists::Off
+        };
         let mut simulation = Simulation::new(streaming);
         let begin = simulation.now;
         for treatment in cycle.iter().cycle().take(400) {
             simulation.step(treatment);
             prop_assert!(simulation.core.failures < 1 || simulation.core.failing_since.is_some());
         }
-        prop_assert!(simulation.waits.iter().all(|wait| *wait <= Duration::from_secs(300 + 1)), "{:?}", simulation.waits);
+        prop_assert!(
+            simulation
+                .waits
+                .iter()
+                .all(|wait| *wait <= Duration::from_secs(300 + 1)),
+            "{:?}",
+            simulation.waits
+        );
         let minutes = (simulation.now - begin).as_secs_f64() / 60.0;
         // Ten short ones while the backoff grows; then, at the worst, a list and a watch for each 15 seconds or
         // a watch that ends well after ten.
         let allowed = 20.0 + minutes * 8.0;
-        prop_assert!(f64::from(simulation.requests) <= allowed, "{} requests in {minutes} minutes", simulation.requests);
-    }
+        prop_assert!(
+            f64::from(simulation.requests) <= allowed,
+            "{} requests in {minutes} minutes",
+            simulation.requests
+        );
+        Ok(())
+    });
+}
 
-    /// A server that is well again is watched again, after one more wait at most.
-    #[test]
-    fn a_server_that_is_well_again_is_watched(cycle in prop::collection::vec(treatment(), 0..40), streaming: bool) {
-        let streaming = if streaming { StreamingLists::Auto } else { StreamingLists::Off };
+/// A server that is well again is watched again, after one more wait at most.
+#[test]
+fn a_server_that_is_well_again_is_watched() {
+    let servers = (prop::collection::vec(treatment(), 0..40), any::<bool>());
+    fuzz(256, &servers, |(cycle, streaming)| {
+        let streaming = if streaming {
+            StreamingLists::Auto
+        } else {
+            StreamingLists::Off
+        };
         let mut simulation = Simulation::new(streaming);
         for treatment in &cycle {
             simulation.step(treatment);
@@ -200,9 +222,19 @@ proptest! {
             } else {
                 simulation.core.opened(now);
                 if is_stream {
-                    simulation.core.event(now, &mut simulation.rng, Event::Bookmark { end: true }, Some("100000"));
+                    simulation.core.event(
+                        now,
+                        &mut simulation.rng,
+                        Event::Bookmark { end: true },
+                        Some("100000"),
+                    );
                 }
-                simulation.core.event(now, &mut simulation.rng, Event::Bookmark { end: false }, Some("100001"));
+                simulation.core.event(
+                    now,
+                    &mut simulation.rng,
+                    Event::Bookmark { end: false },
+                    Some("100001"),
+                );
                 break;
             }
             steps += 1;
@@ -211,7 +243,8 @@ proptest! {
         prop_assert_eq!(simulation.core.phase(), Phase::Watching);
         prop_assert_eq!(simulation.core.problem(), None);
         prop_assert_eq!(simulation.core.revision(), Some("100001"));
-    }
+        Ok(())
+    });
 }
 
 /// kubernetes/kubernetes#140890: a busy server that does not know the parameter never marks the end, is never silent, and
