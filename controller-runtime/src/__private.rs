@@ -20,8 +20,8 @@ pub use crate::testing;
 pub use crate::{
     declare::Scope,
     reconcile::{
-        Declared, Declares, Field, Inputs, MakeContext, Mapper, Options, Outcome, ReconcileError, Reconciler,
-        Retry, Start, Wiring, boxed, cause, controller,
+        Declared, Declares, Field, Inputs, MakeContext, Mapper, NotShared, Options, Outcome, ReconcileError,
+        Reconciler, Retry, Runs, Start, Wiring, cause, controller,
     },
     trigger::{Predicate, predicate},
 };

@@ -42,6 +42,8 @@ pub(crate) fn controller(function: &Function, model: &Model<'_>) -> TokenStream 
         #(#cfgs #error)*
         #cfgs #handle
         #cfgs const _: () = {
+            #[allow(unused_imports)]
+            use #p::NotShared as _;
             #reconciler
             #(#witnesses)*
             #constructor

@@ -182,7 +182,10 @@ fn function(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let turbofish = turbofish(model);
     let span = name.span();
     let at = super::private(model.args, span);
-    let call = quote_spanned!(span=> #at::boxed::<#output>(#name #turbofish (__object #(, #names)*)));
+    let context = super::context(model);
+    let call = quote_spanned! {span=>
+        #at::Runs::<#context>::boxed::<#output>(#name #turbofish (__object #(, #names)*))
+    };
     quote!(#p::Inputs::new() #(#inputs)*, |__object, #pattern| #call)
 }
 

@@ -40,8 +40,22 @@ use crate::declare::BoxError;
 )]
 pub trait MakeContext<C, Form>: Send + 'static {
     /// Makes the context.
-    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>;
+    // That it can be shared is asked where it is named, once.
+    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    where
+        C: Shareable;
 }
+
+/// What all reconciles can share: they run on many threads at the same time.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a context: reconciles on many threads share it",
+    label = "not `Send + Sync + 'static`",
+    note = "use `Mutex` or an atomic where it has `Cell` or `RefCell`, `Arc` where it has `Rc`, and owned data where it has references"
+)]
+pub trait Shareable: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<C: Send + Sync + 'static> Shareable for C {}
 
 /// The forms of [`MakeContext`].
 #[doc(hidden)]
@@ -55,15 +69,21 @@ pub mod form {
 }
 
 #[diagnostic::do_not_recommend]
-impl<C: Send + Sync + 'static> MakeContext<C, form::Value> for C {
-    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> {
+impl<C: Send + 'static> MakeContext<C, form::Value> for C {
+    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    where
+        C: Shareable,
+    {
         futures::future::ready(Ok(Arc::new(self))).boxed()
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<C: Send + Sync + 'static> MakeContext<C, form::Shared> for Arc<C> {
-    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> {
+    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    where
+        C: Shareable,
+    {
         futures::future::ready(Ok(self)).boxed()
     }
 }
@@ -71,10 +91,13 @@ impl<C: Send + Sync + 'static> MakeContext<C, form::Shared> for Arc<C> {
 #[diagnostic::do_not_recommend]
 impl<C, F> MakeContext<C, form::Function> for F
 where
-    C: Send + Sync + 'static,
+    C: Send + 'static,
     F: for<'a> Make<'a, C> + Send + 'static,
 {
-    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> {
+    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    where
+        C: Shareable,
+    {
         async move { self.call(&client).await.map(Arc::new) }.boxed()
     }
 }

@@ -36,9 +36,9 @@ use crate::Action;
 pub use attempt::Attempt;
 pub use children::{Child, Children, Refusal};
 pub use cleanup::Cleanup;
-pub use context::MakeContext;
 #[doc(hidden)]
 pub use context::form;
+pub use context::{MakeContext, Shareable};
 pub use declared::Declared;
 #[doc(hidden)]
 pub use declared::controller;
@@ -65,7 +65,7 @@ pub trait Reconciler: Sized + Send + Sync + 'static {
     /// The kind that is reconciled.
     type Object: Reconciled;
     /// What all reconciles share; `()` if they share nothing.
-    type Context: Send + Sync + 'static;
+    type Context: Shareable;
 
     /// What it watches, and the function itself.
     fn wire(start: Start<Self>) -> Wiring<Self>;
@@ -88,8 +88,27 @@ impl<E: Fails> Outcome for Result<Action, E> {
     }
 }
 
-/// A running reconcile, boxed where its bounds are asked for.
+/// The running reconciles of a controller with a context `C`.
 #[doc(hidden)]
-pub fn boxed<O: Outcome>(future: impl Future<Output = O> + Send + 'static) -> Reconciling {
-    Box::pin(async move { future.await.forget() })
+#[derive(Debug)]
+pub struct Runs<C>(std::marker::PhantomData<fn() -> C>);
+
+impl<C: Shareable> Runs<C> {
+    /// A running reconcile, boxed where its bounds are asked for.
+    pub fn boxed<O: Outcome>(future: impl Future<Output = O> + Send + 'static) -> Reconciling {
+        Box::pin(async move { future.await.forget() })
+    }
+}
+
+/// Of a context that cannot be shared: that is told where it is named, and what follows from it is not told again.
+#[doc(hidden)]
+pub trait NotShared {
+    /// Takes the place of the method of the same name, which goes before if it is there.
+    fn boxed<O>(future: impl Future<Output = O>) -> Reconciling;
+}
+
+impl<C> NotShared for Runs<C> {
+    fn boxed<O>(_future: impl Future<Output = O>) -> Reconciling {
+        unreachable!("a controller with mistakes does not compile")
+    }
 }

@@ -1,4 +1,4 @@
-//! Inner attributes, docs, and attributes above and below.
+//! Inner attributes, docs, and attributes above and below (tokio-rs/tracing#2294).
 #![deny(unused_must_use, deprecated)]
 #![allow(clippy::needless_return)]
 

@@ -9,7 +9,7 @@ use controller_runtime::{
     },
     store::Store,
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
 use kube::Client;
 
 struct App {
@@ -28,6 +28,7 @@ impl<R: Reconciler<Context = App>> FromReconcile<R> for Pool {
     context = App,
     owns(Secret),
     references(Pod, |config| config.data.clone().unwrap_or_default().into_values().collect::<Vec<_>>(), metadata_only),
+    references(Node, |config| config.metadata.name.clone(), referenced_only, predicates(labels)),
     cleanup(release),
     status(conditions),
 )]
@@ -37,12 +38,13 @@ async fn reconcile(
     client: Client,
     secrets: Store<Secret>,
     pods: Store<kube::core::PartialObjectMeta<Pod>>,
+    nodes: Store<Node>,
     children: Children,
     recorder: Recorder,
     status: Status,
     attempt: Attempt,
 ) -> Result<Action, Failure> {
-    let _ = (pool, client, secrets, pods, children, recorder, status, attempt);
+    let _ = (pool, client, secrets, pods, nodes, children, recorder, status, attempt);
     let text = config.data.as_ref().and_then(|data| data.get("n")).map_or("1", String::as_str);
     let _: u8 = text.parse().permanent("NotANumber")?;
     Ok(Action::await_change())

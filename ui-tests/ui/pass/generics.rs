@@ -1,4 +1,4 @@
-//! Type parameters, bounds, where clauses and constants.
+//! Type parameters, bounds, where clauses and constants (oxidecomputer/dropshot#132, #1023).
 
 use std::{fmt::Debug, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! An early return of another type.
+//! An early return of another type (tokio-rs/tokio#3766).
 
 use std::sync::Arc;
 

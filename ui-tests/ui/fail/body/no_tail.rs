@@ -1,4 +1,4 @@
-//! The last expression is missing.
+//! The last expression is missing (tokio-rs/tokio#7784).
 
 use std::sync::Arc;
 

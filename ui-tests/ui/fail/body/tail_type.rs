@@ -1,4 +1,4 @@
-//! The last expression is of another type.
+//! The last expression is of another type (tokio-rs/tracing#2270).
 
 use std::sync::Arc;
 

@@ -1,0 +1,16 @@
+//! A flag with a value.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+#[controller(references(Secret, |_| None::<String>, referenced_only = true))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}

@@ -1,0 +1,16 @@
+//! One kind held in two ways.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+#[controller(references(Secret, |_| None::<String>, referenced_only), owns(Secret))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}
