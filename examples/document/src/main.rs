@@ -10,10 +10,7 @@ mod types;
 
 use controller_runtime::prelude::*;
 
-use crate::{
-    controller::{App, reconcile},
-    types::Document,
-};
+use crate::{controller::reconcile, types::Document};
 
 #[tokio::main]
 async fn main() -> controller_runtime::Result<()> {
@@ -24,5 +21,5 @@ async fn main() -> controller_runtime::Result<()> {
 fn operator() -> Operator {
     Operator::new("documents")
         .crd::<Document>()
-        .controller(reconcile::controller(App::connect))
+        .controller(reconcile::controller())
 }
