@@ -9,7 +9,7 @@ pub use kube::{Api, Client, CustomResource, Resource, ResourceExt, api::ObjectMe
 pub use crate::{
     Action, Backoff, Config, Controller, Operator, backoff,
     object::ObjectRef,
-    reconcile::{Attempt, Children, Failure, FromReconcile, OrFail, ReconcileError, Recorder, Status},
+    reconcile::{Attempt, Children, Failure, FromReconcile, Now, OrFail, ReconcileError, Recorder, Status},
     store::Store,
     watch::Informer,
 };

@@ -9,6 +9,7 @@
 mod bad_input;
 mod caches;
 mod determinism;
+mod everyone;
 mod explain;
 mod ghosts;
 mod history;

@@ -18,7 +18,7 @@ pub(crate) use entries::{Entry, Form, Key, parse};
 pub(crate) use error_enum::{ErrorEnum, Retry, Variant};
 pub(crate) use message::Message;
 pub(crate) use predicate::Predicate;
-pub(crate) use relation::{Relation, RelationKind, Selector};
+pub(crate) use relation::{Mapper, Relation, RelationKind, Selector};
 pub(crate) use rule::Rule;
 pub(crate) use value::{Backoff, Config, Millis};
 

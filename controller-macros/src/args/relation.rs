@@ -32,9 +32,23 @@ pub(crate) enum RelationKind {
 }
 
 /// From a related object to primaries.
-pub(crate) struct Mapper {
-    pub(crate) function: Expr,
-    pub(crate) fallible: bool,
+pub(crate) enum Mapper {
+    /// `map(function)`
+    Map(Expr),
+    /// `try_map(function)`
+    TryMap(Expr),
+    /// `all`
+    All(Span),
+}
+
+impl Mapper {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Map(_) => "map",
+            Self::TryMap(_) => "try_map",
+            Self::All(_) => "all",
+        }
+    }
 }
 
 impl RelationKind {
@@ -59,6 +73,7 @@ const REFERENCES_KEYS: &[Key] = &[LABELS, FIELDS, METADATA_ONLY, REFERENCED_ONLY
 const WATCHES_KEYS: &[Key] = &[
     Key::new("map", Form::List, "map(|secret| …)"),
     Key::new("try_map", Form::List, "try_map(|secret| …)"),
+    Key::new("all", Form::Flag, "all"),
     LABELS,
     FIELDS,
     METADATA_ONLY,
@@ -87,10 +102,7 @@ impl Relation {
             Some(mapper) => mapper,
             None if errors.len() == before => return Err(errors::no_mapper(entry.span)),
             // The mapper may be what is wrong.
-            None => Mapper {
-                function: Expr::PLACEHOLDER,
-                fallible: false,
-            },
+            None => Mapper::Map(Expr::PLACEHOLDER),
         };
         Ok(options.relation(RelationKind::Watches(mapper), entry.span, target))
     }
@@ -182,14 +194,14 @@ impl Options {
     fn parse(&mut self, input: ParseStream<'_>, keys: &'static [Key], errors: &mut Errors) {
         entries::parse(input, keys, errors, &mut |entry, input, errors| {
             match entry.key.name {
-                "map" | "try_map" => {
-                    if self.mapper.is_some() {
-                        return Err(errors::contradicts(entry.span, "try_map", "map"));
+                "map" | "try_map" | "all" => {
+                    if let Some(mapper) = &self.mapper {
+                        return Err(errors::contradicts(entry.span, entry.key.name, mapper.name()));
                     }
-                    let fallible = entry.key.name == "try_map";
-                    self.mapper = Some(Mapper {
-                        function: value::function(input, entry)?,
-                        fallible,
+                    self.mapper = Some(match entry.key.name {
+                        "map" => Mapper::Map(value::function(input, entry)?),
+                        "try_map" => Mapper::TryMap(value::function(input, entry)?),
+                        _ => Mapper::All(entry.span),
                     });
                 }
                 "metadata_only" | "referenced_only" if self.metadata_only || self.referenced_only => {

@@ -7,7 +7,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, GenericParam, Path, spanned::Spanned};
 
 use crate::{
-    args::{Millis, Predicate, Relation, RelationKind, Selector},
+    args::{Mapper, Millis, Predicate, Relation, RelationKind, Selector},
     model::Model,
 };
 
@@ -24,7 +24,11 @@ pub(super) fn wiring(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let cluster = args.cluster.map(|_| quote!(.scope(#p::Scope::Cluster)));
     let rules = args.rules.iter().map(|rule| {
         let (group, resource, verbs) = (&rule.group, &rule.resource, &rule.verbs);
-        quote!(.rule(#group, #resource, &[#(#verbs),*]))
+        if rule.primary {
+            quote!(.rule_of_primary(&[#(#verbs),*]))
+        } else {
+            quote!(.rule(#group, #resource, &[#(#verbs),*]))
+        }
     });
     let function = function(model, p);
     let triggers = args.triggers.iter().map(|(_, path)| {
@@ -74,9 +78,15 @@ fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStr
             quote!(.#owns::<#target>(#options))
         }
         RelationKind::Watches(mapper) => {
-            let (watches, function) = (method("watches"), &mapper.function);
-            let map = if mapper.fallible { "try_map" } else { "map" };
-            let via = called(model, "Mapper", map, &target, function);
+            let watches = method("watches");
+            let via = match mapper {
+                Mapper::Map(function) => called(model, "Mapper", "map", &target, function),
+                Mapper::TryMap(function) => called(model, "Mapper", "try_map", &target, function),
+                Mapper::All(span) => {
+                    let (p, object) = (super::private(model.args, *span), model.object);
+                    quote_spanned!(*span=> #p::Mapper::<#target, #object>::all())
+                }
+            };
             quote!(.#watches::<#target>(#options, #via))
         }
         RelationKind::References(function) => {

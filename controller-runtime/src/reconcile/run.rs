@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use kube::{Client, Resource, api::ObjectMeta};
+use kube::{Client, Resource, api::ObjectMeta, core::ClusterResourceScope};
 
 use super::{
     Attempt, Reconciler, Status,
@@ -130,16 +130,17 @@ impl<R: Reconciler> Run<R> {
         self.attempt
     }
 
-    /// The objects of a related kind. Names alone are looked for in the namespace of the object.
+    /// The objects of a related kind. Those of a namespaced kind are looked for, and listed, in the namespace of the object.
     pub fn store<T>(&self) -> Store<T>
     where
         R: super::Declares<T>,
         T: Object,
     {
         let store = self.shared.stores.get::<T>();
+        let in_cluster = TypeId::of::<T::Scope>() == TypeId::of::<ClusterResourceScope>();
         match self.object.meta().namespace.as_deref() {
-            Some(namespace) => store.within(namespace),
-            None => store,
+            Some(namespace) if !in_cluster => store.within(namespace),
+            _ => store,
         }
     }
 }

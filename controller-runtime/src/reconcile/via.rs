@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::{
     Backoff, clock,
     object::{Object, ObjectRef},
-    store::{Delta, Store},
+    store::{Delta, DeltaCause, Store},
     trigger::{self, Mapped, Names, References, Request, TryMapped},
 };
 
@@ -43,6 +43,7 @@ enum Map<T: Object, K: Object> {
     Sure(Keys<T, K>),
     /// What it could not map is tried again: the index of what is owed, and who waits for it.
     Fallible(Arc<Owed<T, K>>),
+    All,
 }
 
 struct Owed<T: Object, K: Object> {
@@ -60,6 +61,11 @@ impl<T: Object, K: Object> Mapper<T, K> {
         Self(Map::Sure(Box::new(move |object| {
             map(object).into_iter().collect()
         })))
+    }
+
+    /// Every primary there is.
+    pub fn all() -> Self {
+        Self(Map::All)
     }
 
     /// Like [`map`](Self::map), for a function that can fail: it is called again, with backoff, until it does not.
@@ -123,6 +129,12 @@ impl<T: Object, K: Object> Via<T, K> for Mapper<T, K> {
     fn requests(&self, delta: &Delta<T>, primaries: &Store<K>) -> Vec<Request<K>> {
         match &self.0 {
             Map::Sure(map) => trigger::mapped(delta, map),
+            // The first list wakes all primaries by itself.
+            Map::All if delta.cause == DeltaCause::Initial => Vec::new(),
+            Map::All => trigger::mapped(delta, |_: &T| -> Vec<_> {
+                let all = primaries.snapshot();
+                all.iter().map(|primary| primaries.key_of(primary)).collect()
+            }),
             Map::Fallible(owed) => {
                 let mapped = owed.lock().change(delta, clock::now(), 0.0);
                 owed.changed.notify_one();

@@ -202,6 +202,13 @@ impl<R: Reconciler> Wiring<R> {
         self
     }
 
+    /// `rbac(primary: verbs)`
+    #[must_use]
+    pub fn rule_of_primary(self, verbs: &[&str]) -> Self {
+        let resource = self.declaration.primary.resource.clone();
+        self.rule(&resource.group, &resource.plural, verbs)
+    }
+
     fn relation<T: Related>(
         mut self,
         kind: RelationKind,

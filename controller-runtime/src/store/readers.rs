@@ -77,6 +77,15 @@ impl<T: Object> Store<T> {
         }
     }
 
+    /// The same store, bound to no namespace: a snapshot gives the objects of all.
+    #[must_use]
+    pub fn everywhere(&self) -> Self {
+        Self {
+            namespace: None,
+            ..self.clone()
+        }
+    }
+
     /// The same store, read through the answers to one's own writes.
     #[must_use]
     pub(crate) fn with_overlay(&self, overlay: &Overlay<T>) -> Self {

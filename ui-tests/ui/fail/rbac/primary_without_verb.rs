@@ -1,0 +1,16 @@
+//! The reconciled kind without a verb.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller(rbac(primary))]
+async fn reconcile(object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    let _ = object;
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}
