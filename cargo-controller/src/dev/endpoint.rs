@@ -16,6 +16,7 @@ const WAITING: usize = 256;
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     client: Client,
+    address: SocketAddr,
 }
 
 impl Endpoint {
@@ -38,7 +39,12 @@ impl Endpoint {
         // The stream of happenings is silent while nothing happens.
         config.read_timeout = None;
         let client = Client::try_from(config).map_err(|e| failed(&e))?;
-        Ok(Self { client })
+        Ok(Self { client, address })
+    }
+
+    /// The page that tells why an object ran.
+    pub(crate) fn page(&self) -> String {
+        format!("http://{}/debug", self.address)
     }
 
     /// How everything is; `None` while the operator does not answer.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::wire::{Happening, Object, Run, RunResult};
+use super::wire::{Flapping, Happening, Object, Run, RunResult};
 use crate::{
     manifest::{Manifest, Outcome, Problem},
     paint::Palette,
@@ -103,6 +103,11 @@ pub(crate) fn happening(happening: &Happening) -> Option<Line> {
             format!("{controller}: the mapper of {kind} panicked: {message}"),
         ),
         Happening::Reconciled { object, run } => reconciled(object, run),
+        Happening::Circle {
+            object,
+            cycles,
+            fields,
+        } => Line::new(Mood::Warn, "circle", circle(object, *cycles, fields)),
         Happening::Gone { object } => Line::new(Mood::Plain, "gone", object.to_string()),
         Happening::ControllerFailed { controller, message } => {
             Line::new(Mood::Bad, "ended", format!("{controller}: {message}"))
@@ -114,6 +119,25 @@ pub(crate) fn happening(happening: &Happening) -> Option<Line> {
         ),
         Happening::Other => return None,
     })
+}
+
+/// An object runs because of what its own runs bring about.
+fn circle(object: &Object, cycles: u32, fields: &[Flapping]) -> String {
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|field| match &field.object {
+            Some(of) => format!("{} of {of}", field.path),
+            None => field.path.clone(),
+        })
+        .collect();
+    let fields = if fields.is_empty() {
+        "what changes is not known".to_owned()
+    } else {
+        fields.join(", ")
+    };
+    format!(
+        "{object} ran {cycles} times in a row because of what its own runs bring about, and is slowed: {fields}"
+    )
 }
 
 fn reconciled(object: &Object, run: &Run) -> Line {
@@ -226,6 +250,17 @@ mod tests {
         assert_eq!(
             line(&format!(r#"{{"type":"mended",{object}}}"#)),
             "   1.25s  mended   Document default/a is readable again, or gone"
+        );
+    }
+
+    #[test]
+    fn an_object_that_runs_in_circles() {
+        let told = r#"{"type":"circle","controller":"d","object":{"kind":"Document","namespace":"default","name":"a"},"cycles":23,
+            "delay_ms":1000,"fields":[{"object":"Secret default/b","path":"data.x","how":"back_and_forth"},{"path":"status.at","how":"always_new"}]}"#;
+        assert_eq!(
+            line(told),
+            "   1.25s  circle   Document default/a ran 23 times in a row because of what its own runs bring about, and is slowed: \
+             data.x of Secret default/b, status.at"
         );
     }
 

@@ -4,7 +4,12 @@ use std::{ffi::OsStr, path::Path, time::Duration};
 
 use tokio::sync::mpsc;
 
-use super::{endpoint::Endpoint, told::Told, wire::Happening};
+use super::{
+    endpoint::Endpoint,
+    narrate::{Line, Mood},
+    told::Told,
+    wire::Happening,
+};
 use crate::{error::Error, project::Child};
 
 /// How long an operator may take to say where its status is.
@@ -45,7 +50,8 @@ impl Operator {
         ]
         .map(OsStr::new);
         let args = [&args[..], &[address.as_os_str()]].concat();
-        let mut child = Child::start(binary, &args, kubeconfig, move |line| told.quote(line))?;
+        let quotes = told.clone();
+        let mut child = Child::start(binary, &args, kubeconfig, move |line| quotes.quote(line))?;
         let endpoint = tokio::select! {
             endpoint = Endpoint::find(&address) => endpoint?,
             status = child.ended() => {
@@ -53,6 +59,12 @@ impl Operator {
             }
             () = tokio::time::sleep(START) => return Err(Error::NoStatus { seconds: START.as_secs() }),
         };
+        let page = endpoint.page();
+        told.say(&Line::new(
+            Mood::Plain,
+            "explain",
+            format!("why did it run? {page}"),
+        ));
         Ok(Self {
             happenings: endpoint.happenings(),
             child,

@@ -137,6 +137,12 @@ pub(crate) enum Happening {
         #[serde(flatten)]
         run: Run,
     },
+    Circle {
+        object: Object,
+        cycles: u32,
+        #[serde(default)]
+        fields: Vec<Flapping>,
+    },
     Gone {
         object: Object,
     },
@@ -149,6 +155,14 @@ pub(crate) enum Happening {
     },
     #[serde(other)]
     Other,
+}
+
+/// A field that keeps changing.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub(crate) struct Flapping {
+    /// The object, if it is not the reconciled one.
+    pub(crate) object: Option<String>,
+    pub(crate) path: String,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
