@@ -8,6 +8,8 @@
 //! a storm of changes the fields of only some are compared, and the answer says so.
 
 mod book;
+#[cfg(test)]
+mod cost_tests;
 mod fields;
 mod ledger;
 mod reader;

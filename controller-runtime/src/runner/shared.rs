@@ -131,9 +131,9 @@ impl<K: Object> Shared<K> {
         state.queue.ready().min(free).min(BUDGET)
     }
 
-    /// The state at this moment.
+    /// The state at this moment, but for the slowed keys, which take time to count.
     pub(super) fn view(&self) -> Depth {
-        self.depth()
+        self.lock().depth()
     }
 
     /// Changes the state and wakes the runner.
@@ -149,6 +149,19 @@ impl<K: Object> Shared<K> {
 }
 
 impl<K: Object> State<K> {
+    fn depth(&self) -> Depth {
+        Depth {
+            ready: self.queue.ready(),
+            running: self.queue.running(),
+            waiting: self.queue.waiting(),
+            again: self.queue.again(),
+            adds: self.queue.adds(),
+            next_due: self.queue.next_due(),
+            synced: matches!(self.gate, Gate::Open),
+            slowed: 0,
+        }
+    }
+
     /// The moment before which a key that runs in circles shall not run for this request.
     fn watch_for_circles(&mut self, request: &Request<K>, now: Instant) -> Option<Instant> {
         if request.gone {
@@ -201,14 +214,8 @@ impl<K: Object> Counted for Shared<K> {
     fn depth(&self) -> Depth {
         let state = self.lock();
         Depth {
-            ready: state.queue.ready(),
-            running: state.queue.running(),
-            waiting: state.queue.waiting(),
-            again: state.queue.again(),
-            adds: state.queue.adds(),
-            next_due: state.queue.next_due(),
-            synced: matches!(state.gate, Gate::Open),
             slowed: state.guard.count(clock::now()),
+            ..state.depth()
         }
     }
 
