@@ -142,16 +142,21 @@ impl World {
     }
 
     /// What is stored can be read, and written back as it is, which changes nothing.
-    async fn check(&self, item: &str) {
+    async fn check(&self, item: &str, input: &str) {
         let read = self.ask("GET", item, JSON, "").await;
         if read.code == 404 {
             return;
         }
-        assert_eq!(read.code, 200, "{item}: {}", read.body);
+        assert_eq!(read.code, 200, "{input:?}: {}", read.body);
         let same = self.ask("PUT", item, JSON, &read.body).await;
-        assert_eq!(same.code, 200, "{item}: {} of {}", same.body, read.body);
+        assert_eq!(same.code, 200, "{input:?}: {} of {}", same.body, read.body);
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
-        assert_eq!(version(&same.body), version(&read.body), "{item}: {}", read.body);
+        assert_eq!(
+            version(&same.body),
+            version(&read.body),
+            "{input:?}: {}",
+            read.body
+        );
     }
 
     async fn path(&self, head: &str, body: &str) -> String {
@@ -182,7 +187,7 @@ impl World {
             .map_or(String::new(), |name| format!("/{name}"));
         let path = format!("{item}{subresource}?fieldManager=fuzz");
         let reply = self.ask("PATCH", &path, media, body).await;
-        self.check(&item).await;
+        self.check(&item, &format!("{head}\n{body}")).await;
         self.remove(&item).await;
         format!("{media} {collection}{subresource} {}", kind_of(&reply))
     }
@@ -251,7 +256,8 @@ impl World {
             let gadgets = "/apis/x.io/v1/namespaces/default/gadgets";
             let created = self.ask("POST", gadgets, JSON, &object).await;
             answer = format!("{answer} {}", kind_of(&created));
-            self.check(&format!("{gadgets}/a")).await;
+            self.check(&format!("{gadgets}/a"), &format!("{head}\n{document}"))
+                .await;
             self.ask("DELETE", &name, JSON, "").await;
             self.0.settle().await.unwrap();
         }
@@ -283,7 +289,7 @@ impl World {
         let reply = self
             .ask("PATCH", &path, "application/apply-patch+yaml", &applied)
             .await;
-        self.check(&item).await;
+        self.check(&item, &format!("{head}\n{document}")).await;
         self.remove(&item).await;
         format!("{collection} {} {}", kind_of(&made), kind_of(&reply))
     }
@@ -324,7 +330,7 @@ fn widget(spec: &Value) -> Value {
 fn kind_of(reply: &Reply) -> String {
     let message = reply.body["message"].as_str().unwrap_or_default();
     let plain: String = message
-        .split('"')
+        .split(['"', '\''])
         .step_by(2)
         .flat_map(str::chars)
         .filter(|c| c.is_ascii_alphabetic() || *c == ' ')

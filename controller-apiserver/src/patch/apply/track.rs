@@ -54,6 +54,8 @@ fn track(
             _ => of_old(),
         }
     };
+    let given = new["metadata"]["managedFields"].clone();
+    let before = old.map_or(Value::Null, |old| old["metadata"]["managedFields"].clone());
     managed::strip(new);
     // Ownership that was given up is not taken up again before the first apply.
     if owners.0.is_empty() && old.is_some() {
@@ -61,8 +63,13 @@ fn track(
     }
     let mut old = old.cloned().unwrap_or_else(|| target.empty(&writer));
     managed::strip(&mut old);
-    let owners = updated(&writer, &old, new, &owners, manager, now)?;
-    owners.store(new);
+    let after = updated(&writer, &old, new, &owners, manager, now)?;
+    if after == owners && !before.is_null() && (given.is_null() || given == before) {
+        // Entries stay as they were written, two of one manager as two: a write that changes nothing is none.
+        new["metadata"]["managedFields"] = before;
+    } else {
+        after.store(new);
+    }
     Ok(())
 }
 
