@@ -4,6 +4,7 @@
 //! machine-readable lines on its standard output tell where the binary is.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -64,6 +65,9 @@ pub(crate) async fn build(
             .env("CARGO_TERM_PROGRESS_WIDTH", "120")
             .stderr(Stdio::piped());
     }
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_another_package(name)) {
+        command.env_remove(name);
+    }
     let mut child = command.spawn().map_err(|source| Error::Spawn {
         program: cargo.to_string_lossy().into_owned(),
         source,
@@ -82,6 +86,13 @@ pub(crate) async fn build(
         Ok(status) if status.success() => binaries.choose(&project.cargo_toml(), bin),
         _ => Err(Error::Build),
     }
+}
+
+/// What cargo told *us* of our package, if it runs us. Some build scripts ask to run again when it changes (ring's, below everything that
+/// speaks TLS), so that a build from here and one from a shell would each undo the other's.
+fn is_of_another_package(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name == "OUT_DIR" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 async fn listen(stderr: Option<ChildStderr>, listener: Option<Listener<'_>>) {
