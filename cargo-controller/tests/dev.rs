@@ -258,3 +258,53 @@ fn an_edit_of_a_manifest_is_taken_up() {
     session.signal("-TERM");
     assert!(session.child.wait().expect("it is ours").success());
 }
+
+/// In a terminal of its own, which `script` makes: a table below the lines; after Ctrl-C cursor and echo are as they were.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_a_table_and_is_given_back() {
+    use std::io::{Read, Write};
+
+    let session = format!(
+        "trap : INT; stty cols 90 rows 16; {} controller dev {}; echo status $?; stty -a",
+        env!("CARGO_BIN_EXE_cargo-controller"),
+        document().display()
+    );
+    let mut terminal = Command::new("script")
+        .args(["--quiet", "--command", &session, "/dev/null"])
+        .env("TERM", "xterm-256color")
+        .env("NO_COLOR", "1")
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("util-linux is there");
+    let mut keys = terminal.stdin.take().expect("it is piped");
+    let mut screen = terminal.stdout.take().expect("it is piped");
+    let mut shown = Vec::new();
+    let mut bytes = [0; 4096];
+    let mut is_interrupted = false;
+    while let Ok(read @ 1..) = screen.read(&mut bytes) {
+        shown.extend_from_slice(&bytes[..read]);
+        if !is_interrupted && text(&shown).contains("9 objects: 8 ok, 1 failed") {
+            keys.write_all(b"typed\x03").expect("it is open");
+            is_interrupted = true;
+        }
+    }
+    let _ = terminal.wait();
+    let shown = text(&shown);
+    for part in [
+        "ok       Document default/welcome",
+        "OBJECT                      STATE   LAST RUN",
+        "Document default/untitled   failed  ",
+        "invalid spec: title is blank",
+        "… and ",
+        "status 0",
+        " echo ",
+    ] {
+        assert!(shown.contains(part), "no {part:?} in {shown}");
+    }
+    assert!(!shown.contains("typed"), "{shown}");
+    let (hidden, given_back) = (shown.rfind("\x1b[?25l"), shown.rfind("\x1b[?25h"));
+    assert!(hidden.is_some() && hidden < given_back, "{shown}");
+}

@@ -172,7 +172,7 @@ impl Column {
 }
 
 /// Whole seconds: tenths would flicker.
-fn rough(ms: u64) -> String {
+pub(crate) fn rough(ms: u64) -> String {
     duration(ms / 1_000 * 1_000).replace("0 ms", "0 s")
 }
 

@@ -9,7 +9,7 @@ use std::{
 use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
-    narrate::{Line, duration},
+    narrate::Line,
     table::{self, Row},
     wire::Status,
 };
@@ -193,7 +193,7 @@ impl Live {
         let last = match &self.building {
             Some(building) => {
                 let took = building.since.elapsed().as_secs() * 1_000;
-                format!("building, {}: {}", duration(took), building.progress)
+                format!("building, {}: {}", table::rough(took), building.progress)
             }
             None => self.summary.clone(),
         };
