@@ -126,10 +126,11 @@ async fn a_status_that_returns_to_an_old_value_is_written() {
         let runs = notes.len();
         notes.note(counter.name_any());
         status.set(json!({ "count": runs % 2 }));
-        Ok(if runs < 4 {
-            Action::requeue(Duration::from_millis(100))
-        } else {
-            Action::await_change()
+        // The first answer is delivered before the second run, the others only after the last.
+        Ok(match runs {
+            0 => Action::requeue(Duration::from_secs(5)),
+            1..4 => Action::requeue(Duration::from_millis(100)),
+            _ => Action::await_change(),
         })
     }
     let world = World::new().await;
