@@ -1,10 +1,6 @@
 //! Owned objects wake their owners, whatever scope and version those have, and nobody else.
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use k8s_openapi::{
     api::{
@@ -65,32 +61,11 @@ async fn a_cluster_scoped_owner_runs_once_for_each_change_of_a_child_in_any_name
     }
 }
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// What Kubernetes forbids is logged, and no stranger of the same name is taken for the owner.
 #[cfg(feature = "cli")]
 #[tokio::test(start_paused = true)]
 async fn an_owner_in_another_namespace_is_logged_and_wakes_nobody() {
-    let (lines, seen) = (Lines::default(), Seen::default());
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
-    let _default = tracing::subscriber::set_default(subscriber);
+    let (logs, seen) = (crate::logs::Logs::capture(), Seen::default());
     let world = World::new();
     world.namespace("two").await;
     let owner = world.map("web").await;
@@ -111,7 +86,7 @@ async fn an_owner_in_another_namespace_is_logged_and_wakes_nobody() {
     namespaces.create(&PostParams::default(), &child).await.unwrap();
     a_while().await;
     assert!(seen.take().is_empty());
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let text = logs.text();
     let told = text.matches("points into another namespace").count();
     assert!(told >= 2, "each of both is told:\n{text}");
 }

@@ -12,7 +12,7 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
-use super::world::{Runs, World, drain, eventually};
+use super::world::{Runs, World, drain, eventually, work};
 use crate::{
     Action, Config, backoff,
     metrics::Metrics,
@@ -39,19 +39,7 @@ async fn keys_that_waited_for_a_free_slot_run_again() {
         .with_config(Config::default().concurrency(2))
         .reconcile_all_on(pulses);
     let gauge = controller.gauge();
-    let seen = runs.clone();
-    let reading = drain(controller.run(
-        move |object, _| {
-            let running = seen.start(&object);
-            async move {
-                let _running = running;
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                Ok::<_, No>(Action::await_change())
-            }
-        },
-        backoff(),
-        Arc::new(()),
-    ));
+    let reading = work(controller, &runs, Duration::from_secs(1));
     let mut last = Instant::now();
     for _ in 0..40 {
         last = Instant::now();
@@ -202,19 +190,7 @@ async fn a_steady_flow_of_urgent_keys_does_not_starve_the_first_list() {
         push(&format!("object-{number}"), Level::Initial);
     }
     let runs = Runs::default();
-    let seen = runs.clone();
-    let reading = drain(controller.run(
-        move |object, _| {
-            let running = seen.start(&object);
-            async move {
-                let _running = running;
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                Ok::<_, No>(Action::await_change())
-            }
-        },
-        backoff(),
-        Arc::new(()),
-    ));
+    let reading = work(controller, &runs, Duration::from_millis(10));
     // More urgent work comes than can be done, for three minutes.
     for tick in 0..36_000 {
         push(&format!("object-{}", 100 + tick % 200), Level::Deletion);
@@ -234,20 +210,8 @@ async fn a_key_of_another_scope_is_taken_for_its_object() {
         ObjectRef::new("a").within("other"),
     ]));
     let runs = Runs::default();
-    let seen = runs.clone();
     let gauge = controller.gauge();
-    let reading = drain(controller.run(
-        move |object, _| {
-            let running = seen.start(&object);
-            async move {
-                let _running = running;
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                Ok::<_, No>(Action::await_change())
-            }
-        },
-        backoff(),
-        Arc::new(()),
-    ));
+    let reading = work(controller, &runs, Duration::from_secs(1));
     world.trigger("a");
     eventually(&gauge, "all is quiet", || gauge.is_settled() && runs.total() > 0).await;
     assert!(runs.count("a") >= 1);

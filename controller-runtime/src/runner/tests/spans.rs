@@ -1,9 +1,8 @@
 //! Every reconcile has a span that says what, why and which.
 
 use std::{
-    io,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicI64, Ordering},
     },
     time::Duration,
@@ -17,25 +16,11 @@ use tracing_subscriber::{
 };
 
 use super::world::{World, drain};
-use crate::{Action, Config, backoff};
+use crate::{Action, Config, backoff, logs::Logs};
 
 #[derive(Debug, thiserror::Error)]
 #[error("no")]
 struct No;
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// How many spans of reconciles are open.
 #[derive(Clone, Default)]
@@ -83,15 +68,7 @@ async fn the_span_of_every_reconcile_is_closed_however_it_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_reconcile_logs_says_what_why_and_which() {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    // With one subscriber alone, what another test's thread logs first would be switched off for all threads.
-    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
-    let _default = tracing::subscriber::set_default(subscriber);
+    let logs = Logs::capture();
     let mut world = World::of(["a"]);
     let reading = drain(world.controller().run(
         |_, _| async {
@@ -105,7 +82,7 @@ async fn what_a_reconcile_logs_says_what_why_and_which() {
     world.trigger("a");
     tokio::time::sleep(Duration::from_secs(7)).await;
     reading.abort();
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let text = logs.text();
     let inside: Vec<_> = text.lines().filter(|line| line.contains("inside")).collect();
     assert_eq!(inside.len(), 2, "{text}");
     for (line, expected) in inside.iter().zip([

@@ -15,10 +15,10 @@ use futures::{
     future::BoxFuture,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
-use tokio::{sync::watch, time::Instant};
+use tokio::{sync::watch, task::JoinHandle, time::Instant};
 
 use crate::{
-    Controller,
+    Action, Controller, backoff,
     object::ObjectRef,
     runner::{Event, Gauge, Observer},
     store::{Cache, NotReady},
@@ -204,11 +204,29 @@ pub(super) async fn eventually(gauge: &Gauge, what: &str, check: impl Fn() -> bo
 }
 
 /// Reads a result stream in the background.
-pub(super) fn drain<S>(results: S) -> tokio::task::JoinHandle<Vec<String>>
+pub(super) fn drain<S>(results: S) -> JoinHandle<Vec<String>>
 where
     S: futures::Stream<Item: Describe> + Send + 'static,
 {
     tokio::spawn(results.map(|result| result.describe()).collect::<Vec<_>>())
+}
+
+/// Runs a controller whose reconciles take this long and want nothing more.
+pub(super) fn work(
+    controller: Controller<ConfigMap>,
+    runs: &Runs,
+    time: Duration,
+) -> JoinHandle<Vec<String>> {
+    let seen = runs.clone();
+    let reconcile = move |object: Arc<ConfigMap>, _| {
+        let running = seen.start(&object);
+        async move {
+            let _running = running;
+            tokio::time::sleep(time).await;
+            Ok::<_, std::io::Error>(Action::await_change())
+        }
+    };
+    drain(controller.run(reconcile, backoff(), Arc::new(())))
 }
 
 /// A result in short.

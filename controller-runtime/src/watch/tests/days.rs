@@ -1,10 +1,7 @@
 //! A virtual day of what no single fault of a request is: rights and tokens that come and go, a server that was restored
 //! from a backup, objects that cannot be decoded.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use controller_apiserver::{
     Fault, Server, Verb,
@@ -24,12 +21,10 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use super::{
-    faults::{LAG, MOST_PER_DAY, a_day},
+    faults::{HOUR, LAG, MOST_PER_DAY, a_day, an_hour},
     server::{World, pass},
 };
 use crate::watch::{Config, Informer, Phase, StreamingLists};
-
-const HOUR: Duration = Duration::from_secs(3600);
 
 fn configs() -> [Config; 2] {
     [
@@ -186,16 +181,7 @@ async fn an_object_in_every_list_and_watch_that_cannot_be_decoded() {
         world.start();
         let before = world.requests();
         for hour in 0..24 {
-            world.create(&format!("day-{hour}")).await;
-            world.change(&format!("day-{hour}")).await;
-            if hour % 3 == 2 {
-                world.delete(&format!("day-{}", hour - 1)).await;
-            }
-            if hour % 6 == 5 {
-                world.server.compact();
-                world.server.close_watches();
-            }
-            pass(HOUR).await;
+            an_hour(&world, hour).await;
             let (truth, stored, status) = (world.truth().await, world.stored(), world.status());
             assert!(status.synced && status.problem.is_none(), "{status}");
             let told = |(namespace, name): &(String, String)| {

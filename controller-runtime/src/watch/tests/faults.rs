@@ -7,7 +7,7 @@ use controller_apiserver::{Fault, Verb, status::ApiError};
 use super::server::{World, pass};
 use crate::watch::{Config, Phase, StreamingLists};
 
-const HOUR: Duration = Duration::from_secs(3600);
+pub(super) const HOUR: Duration = Duration::from_secs(3600);
 /// A store may lag for as long as a watch may be silent; and a little.
 pub(super) const LAG: Duration = Duration::from_secs(400);
 /// At its longest the backoff lets 15 seconds pass, then a list and a watch may fail.
@@ -42,20 +42,25 @@ async fn recovers(world: &World) {
     world.assert_level().await;
 }
 
+/// Something comes, something changes, and now and then something goes and the history with it.
+pub(super) async fn an_hour(world: &World, hour: u32) {
+    world.create(&format!("day-{hour}")).await;
+    world.change(&format!("day-{hour}")).await;
+    if hour % 3 == 2 {
+        world.delete(&format!("day-{}", hour - 1)).await;
+    }
+    if hour % 6 == 5 {
+        world.server.compact();
+        world.server.close_watches();
+    }
+    pass(HOUR).await;
+}
+
 /// Changes every hour, and looks whether the status tells the truth in between.
 pub(super) async fn a_day(world: &World) {
     let before = world.requests();
     for hour in 0..24 {
-        world.create(&format!("day-{hour}")).await;
-        world.change(&format!("day-{hour}")).await;
-        if hour % 3 == 2 {
-            world.delete(&format!("day-{}", hour - 1)).await;
-        }
-        if hour % 6 == 5 {
-            world.server.compact();
-            world.server.close_watches();
-        }
-        pass(HOUR).await;
+        an_hour(world, hour).await;
         let status = world.status();
         if world.stored() != world.truth().await {
             let problem = status.problem.as_ref();
