@@ -109,7 +109,7 @@ async fn a_dying_object_gets_no_finalizer_and_no_run() {
     running.stop().await;
 }
 
-/// Two controllers edit the finalizers of many objects at the same time: each name is there once.
+/// kube-rs/kube#964: two controllers edit the finalizers of many objects at the same time; each name is there once.
 #[tokio::test(start_paused = true)]
 async fn two_controllers_do_not_undo_each_others_finalizers() {
     #[controller(name = "second", cleanup(release))]

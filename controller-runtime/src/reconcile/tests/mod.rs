@@ -8,5 +8,6 @@ mod children;
 mod lifecycle;
 mod own_writes;
 mod relations;
+mod stale;
 mod threads;
 mod wiring;
