@@ -2,7 +2,11 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use controller_runtime::{Action, controller, object::Object, store::Store};
+use controller_runtime::{
+    Action, controller,
+    reconcile::{Reconciled, Related},
+    store::Store,
+};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::Resource;
 
@@ -13,14 +17,14 @@ async fn reconcile<K, C: Debug + Send + Sync + 'static, const N: usize>(
     secrets: Store<Secret>,
 ) -> Result<Action, kube::Error>
 where
-    K: Object + Resource<DynamicType = ()>,
+    K: Reconciled + Resource<DynamicType = ()>,
 {
     let _ = (object.meta(), secrets.len() + N);
     Ok(Action::await_change())
 }
 
 #[controller(watches(T, map(|_| None)))]
-async fn watcher<T: Object<DynamicType = ()>>(_: Arc<ConfigMap>, _: Store<T>) -> Result<Action, kube::Error> {
+async fn watcher<T: Related>(_: Arc<ConfigMap>, _: Store<T>) -> Result<Action, kube::Error> {
     Ok(Action::await_change())
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use controller_runtime::{
     Action, controller,
-    object::{Object, ObjectRef},
-    reconcile::{Attempt, Children, Recorder, Status},
+    object::ObjectRef,
+    reconcile::{Attempt, Children, Reconciled, Recorder, Status},
     store::Store,
 };
 use futures::{Stream, stream};
@@ -110,7 +110,7 @@ async fn release(
 #[controller]
 pub async fn of_any_kind<K, const LIMIT: usize>(object: Arc<K>, client: Client) -> Result<Action, kube::Error>
 where
-    K: Object + Resource<DynamicType = ()>,
+    K: Reconciled + Resource<DynamicType = ()>,
 {
     if object.meta().managed_fields.iter().len() > LIMIT {
         client.apiserver_version().await?;
