@@ -23,7 +23,8 @@ mod fuzz;
 pub mod guide;
 pub mod hot_loop;
 pub mod leader;
-#[cfg(all(test, feature = "cli"))]
+#[cfg(test)]
+#[cfg(feature = "cli")]
 mod logs;
 pub mod manager;
 mod memory;

@@ -604,7 +604,7 @@ fn play(ops: Vec<Op>, debounce: u64) -> Result<(), TestCaseError> {
                 let next = queue.finish(slot, seen(uid.as_deref()), outcome, now);
                 match outcome {
                     Outcome::Done | Outcome::Missing | Outcome::Requeue(_) => {
-                        prop_assert_eq!(next.failures, 0)
+                        prop_assert_eq!(next.failures, 0);
                     }
                     Outcome::Failed(_) => {
                         let before = model.failures.get(&key).copied().unwrap_or(0);
@@ -621,7 +621,11 @@ fn play(ops: Vec<Op>, debounce: u64) -> Result<(), TestCaseError> {
         }
         check(&queue, &model, ms(debounce), secs(1));
     }
-    // Let everything come to rest: every owed key runs, and nothing is left behind.
+    comes_to_rest(queue, model, now)
+}
+
+/// Every owed key runs, and nothing is left behind.
+fn comes_to_rest(mut queue: Queue<u8>, mut model: Model, mut now: Instant) -> Result<(), TestCaseError> {
     for _ in 0..1_000 {
         for (_, slot) in std::mem::take(&mut model.running) {
             queue.finish(slot, seen(None), Outcome::Done, now);

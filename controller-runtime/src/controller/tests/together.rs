@@ -30,7 +30,7 @@ fn pair() -> Pair {
         .graceful_shutdown_on(on_first.map(drop));
     let two = Controller::new(Api::<Secret>::all(client), Default::default())
         .graceful_shutdown_on(on_second.map(drop));
-    let all = |_| std::future::ready(());
+    let all = |()| std::future::ready(());
     Pair {
         both: [
             noting(one, &maps).map(drop).for_each(all).boxed(),
