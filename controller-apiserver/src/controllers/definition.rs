@@ -94,7 +94,8 @@ fn serve(state: &mut State, name: &str, definition: &Value) {
         .find(|version| version["storage"] == true)
         .map(|version| str_at(version, "name").to_owned())
         .unwrap_or_default();
-    let before = state.definitions.get(name);
+    let before = state.definitions.get(name).cloned();
+    let before = before.as_ref();
     let terminating = is_terminating(definition);
     if before.is_some_and(|known| known.spec == *spec && known.terminating == terminating) {
         return;
@@ -108,6 +109,9 @@ fn serve(state: &mut State, name: &str, definition: &Value) {
         _ => stamp,
     };
     state.define(name, custom::served(definition, stamp, storage_since));
+    if before.is_none() {
+        state.work.kind_served();
+    }
     let known = Known {
         spec: spec.clone(),
         stamp,

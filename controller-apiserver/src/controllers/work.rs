@@ -133,6 +133,18 @@ impl Work {
         }
     }
 
+    /// A kind is served, perhaps again: owners that were taken for living, because nobody knew their kind, can be looked for.
+    pub(crate) fn kind_served(&mut self) {
+        let lost = self
+            .dependents
+            .iter()
+            .filter(|(uid, _)| !self.places.contains_key(*uid));
+        let dependents: Vec<_> = lost.flat_map(|(_, places)| places.iter().cloned()).collect();
+        for (collection, key) in dependents {
+            self.push(Item::Object { collection, key });
+        }
+    }
+
     /// Notes something to look at, once.
     pub(crate) fn push(&mut self, item: Item) {
         if self.queued.insert(item.clone()) {

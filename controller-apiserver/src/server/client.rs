@@ -29,6 +29,15 @@ impl Server {
         kube::Client::new(self.service().named(agent), "default")
     }
 
+    /// A client that acts as a user and names itself.
+    pub fn client_as_named(&self, user: User, agent: impl Into<String>) -> kube::Client {
+        let service = Service {
+            agent: Some(agent.into()),
+            ..self.service_as(user)
+        };
+        kube::Client::new(service, "default")
+    }
+
     /// A client that acts as a user, whatever credentials the server knows.
     pub fn client_as(&self, user: User) -> kube::Client {
         kube::Client::new(self.service_as(user), "default")
