@@ -32,6 +32,7 @@ pub mod metrics;
 pub mod object;
 pub mod operator;
 mod options;
+mod pause;
 pub mod prelude;
 mod queue;
 pub mod reconcile;
@@ -52,6 +53,7 @@ pub use error::{Error, RunnerError};
 pub use hot_loop::HotLoop;
 pub use operator::{Operator, OperatorError};
 pub use options::Config;
+pub use pause::PAUSED;
 pub use reconcile::ReconcileError;
 
 /// What an operator's `main` returns.

@@ -39,7 +39,7 @@ impl Runnable for Ticker {
         &self.declaration
     }
 
-    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+    fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
         let maps = Api::<ConfigMap>::namespaced(environment.client.clone(), "default");
         let writes = maps.clone();
         let controller = Controller::new(maps, Default::default())
@@ -48,9 +48,10 @@ impl Runnable for Ticker {
             .observe(environment.observer.clone())
             .hold_until(environment.leading.clone())
             .graceful_shutdown_on(environment.shutdown.clone());
+        let (runs, nap) = (Arc::clone(&self.runs), self.nap);
         let reconcile = move |object: Arc<ConfigMap>, _: Arc<()>| {
-            self.runs.fetch_add(1, Ordering::Relaxed);
-            let (writes, nap) = (writes.clone(), self.nap);
+            runs.fetch_add(1, Ordering::Relaxed);
+            let writes = writes.clone();
             async move {
                 tokio::time::sleep(nap).await;
                 let tick = json!({"data": {"at": format!("{:?}", Instant::now())}});

@@ -37,7 +37,7 @@ struct TeamSpec {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct TeamStatus {
-    members: usize,
+    members: i64,
 }
 
 /// In a namespace: a Secret for as long as it is asked for.
@@ -80,7 +80,7 @@ async fn team(
     children.apply(team.spec.namespaces.iter().map(roster)).await?;
     recorder.normal("Enrolled", "the team is whole").await;
     status.set(TeamStatus {
-        members: team.spec.namespaces.len(),
+        members: i64::try_from(team.spec.namespaces.len()).unwrap_or(i64::MAX),
     });
     Ok(Action::await_change())
 }
@@ -123,7 +123,7 @@ async fn release(_: Arc<App>) -> Result<(), kube::Error> {
     Ok(())
 }
 
-fn operator() -> Operator {
+pub(crate) fn operator() -> Operator {
     Operator::new("staff")
         .crd::<Team>()
         .crd::<App>()

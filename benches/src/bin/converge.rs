@@ -188,10 +188,7 @@ fn start(side: &str, client: &Client, counts: &Counts) -> Running {
         ]))
         .shutdown_on(stopped);
     let running = async move {
-        Box::new(declared)
-            .run(environment)
-            .await
-            .expect("the controller runs");
+        declared.run(environment).await.expect("the controller runs");
     };
     (stop, tokio::spawn(running))
 }

@@ -22,7 +22,8 @@ pub trait Runnable: Send {
     /// What it watches, writes and promises.
     fn declaration(&self) -> &Declaration;
 
-    /// Makes the context and runs until `environment.shutdown`.
+    /// Makes the context and runs until `environment.shutdown`. Each call is a run of its own: an operator that restarts its controllers
+    /// calls it again when the last one has ended.
     ///
     /// # Errors
     ///
@@ -31,7 +32,7 @@ pub trait Runnable: Send {
     /// # Cancel safety
     ///
     /// Dropping the future stops running reconciles at their next await.
-    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>>;
+    fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>>;
 }
 
 impl Runnable for Box<dyn Runnable> {
@@ -39,8 +40,8 @@ impl Runnable for Box<dyn Runnable> {
         (**self).declaration()
     }
 
-    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
-        (*self).run(environment)
+    fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+        (**self).run(environment)
     }
 }
 

@@ -7,7 +7,7 @@
 
 mod audit;
 mod environment;
-mod graph;
+pub mod graph;
 mod needs;
 mod options;
 pub mod rbac;
@@ -18,7 +18,6 @@ use serde::Serialize;
 
 pub use audit::Audit;
 pub use environment::{BoxError, Environment, Namespaces, Runnable};
-pub use graph::graph;
 pub use needs::Need;
 pub use options::{BackoffDeclaration, ConfigDeclaration};
 pub use relation::{RelationDeclaration, RelationKind};

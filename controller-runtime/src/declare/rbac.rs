@@ -24,6 +24,27 @@ pub struct Roles {
     pub lease: Role,
 }
 
+impl Roles {
+    /// Also the right to ask who someone is and what they may do, for metrics that not everybody may read. `name` is the operator's.
+    pub(crate) fn with_reviews(mut self, name: &str) -> Self {
+        let rule = |group: &str, resource: &str| PolicyRule {
+            api_groups: Some(vec![group.to_owned()]),
+            resources: Some(vec![resource.to_owned()]),
+            verbs: vec!["create".to_owned()],
+            ..PolicyRule::default()
+        };
+        let cluster = self.cluster.get_or_insert_with(|| ClusterRole {
+            metadata: metadata(name, None),
+            ..ClusterRole::default()
+        });
+        cluster.rules.get_or_insert_default().extend([
+            rule("authentication.k8s.io", "tokenreviews"),
+            rule("authorization.k8s.io", "subjectaccessreviews"),
+        ]);
+        self
+    }
+}
+
 /// The roles that the controllers of `declarations` need together.
 ///
 /// `name` is the operator's; its lease has the same. `home` is the namespace it runs in.

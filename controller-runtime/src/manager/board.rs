@@ -4,7 +4,7 @@
 //! the controllers; nothing is asked of the API server, so that the answers do not depend on it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
@@ -70,6 +70,8 @@ pub(super) struct ControllerState {
     /// Invariant: only objects that have not been told to be gone.
     pub(super) objects: BTreeMap<ObjectId, ObjectEntry>,
     pub(super) ended: Option<String>,
+    /// Invariant: only objects that have not been told to be gone.
+    pub(super) paused: BTreeSet<ObjectId>,
 }
 
 /// A run under way.
@@ -145,6 +147,7 @@ impl Board {
             sources,
             running: BTreeMap::new(),
             objects: BTreeMap::new(),
+            paused: BTreeSet::new(),
             ended: None,
         };
         self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
@@ -172,6 +175,14 @@ impl Board {
         self.tell(Happening::ControllerFailed {
             controller: controller.to_owned(),
             message: error.to_owned(),
+        });
+    }
+
+    /// A controller that has ended runs again: nothing is known of it but what is expected.
+    pub fn restarted(&self, declaration: &Declaration, namespaces: &Namespaces) {
+        self.expect(declaration, namespaces);
+        self.tell(Happening::ControllerRestarted {
+            controller: declaration.name.clone(),
         });
     }
 
@@ -310,6 +321,7 @@ impl ControllerState {
                 .iter()
                 .map(|(object, entry)| entry.status(object, now))
                 .collect(),
+            paused: self.paused.iter().cloned().collect(),
         }
     }
 }

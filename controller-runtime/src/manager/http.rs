@@ -3,7 +3,13 @@
 //! Bound before anything else, so that a probe never meets a closed port. Nothing here asks the API server. Liveness is the
 //! answer itself: a process whose runtime no longer turns does not give one.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -17,7 +23,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use super::{Board, debug};
+use super::{Board, Reviewer, debug, reviewer::Verdict};
 use crate::metrics::{CONTENT_TYPE, Metrics};
 
 /// More clients than this wait for a place: probes and a few people need no more.
@@ -33,6 +39,8 @@ pub struct StatusServer {
     listener: TcpListener,
     board: Board,
     metrics: Metrics,
+    /// Who says who may read `/metrics`, once there is a client; `None` lets everybody.
+    reviewer: Option<Arc<OnceLock<Reviewer>>>,
 }
 
 impl StatusServer {
@@ -46,7 +54,14 @@ impl StatusServer {
             listener,
             board,
             metrics,
+            reviewer: None,
         })
+    }
+
+    /// Shows `/metrics` only to whom the reviewer lets, and to nobody before there is one.
+    pub(crate) fn protect_metrics(mut self, reviewer: Arc<OnceLock<Reviewer>>) -> Self {
+        self.reviewer = Some(reviewer);
+        self
     }
 
     /// Where it listens.
@@ -74,11 +89,18 @@ impl StatusServer {
                 }
             };
             let (board, metrics) = (self.board.clone(), self.metrics.clone());
+            let reviewer = self.reviewer.clone();
             tokio::spawn(async move {
                 let _place = place;
                 let service = service_fn(move |request: Request<Incoming>| {
-                    let answer = answer(&board, &metrics, &request, peer);
-                    async { Ok::<_, Infallible>(answer) }
+                    let (board, metrics, reviewer) = (board.clone(), metrics.clone(), reviewer.clone());
+                    async move {
+                        if let Some(refusal) = refusal(reviewer.as_deref(), &request).await {
+                            return Ok(refusal);
+                        }
+                        let answer = answer(&board, &metrics, &request, peer);
+                        Ok::<_, Infallible>(answer)
+                    }
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -87,6 +109,39 @@ impl StatusServer {
                 // A client that goes away in the middle is its own business.
                 let _ = connection.await;
             });
+        }
+    }
+}
+
+/// What is answered to whom the metrics are not shown.
+async fn refusal(
+    reviewer: Option<&OnceLock<Reviewer>>,
+    request: &Request<Incoming>,
+) -> Option<Response<Body>> {
+    let reviewer = reviewer.filter(|_| request.uri().path() == "/metrics")?;
+    let Some(reviewer) = reviewer.get() else {
+        return Some(text(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "still starting: nobody can be asked who you are\n",
+        ));
+    };
+    let header = request.headers().get(header::AUTHORIZATION);
+    match reviewer.judge(header.and_then(|value| value.to_str().ok())).await {
+        Ok(Verdict::Allowed) => None,
+        Ok(Verdict::Unknown) => Some(text(
+            StatusCode::UNAUTHORIZED,
+            "metrics are protected: send a token of the cluster as `Authorization: Bearer …`\n",
+        )),
+        Ok(Verdict::Forbidden) => Some(text(
+            StatusCode::FORBIDDEN,
+            "metrics are protected: you lack the right to get the path /metrics\n",
+        )),
+        Err(error) => {
+            tracing::warn!(%error, "the API server does not say who may read /metrics");
+            Some(text(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the API server does not say whether you may\n",
+            ))
         }
     }
 }

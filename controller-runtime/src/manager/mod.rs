@@ -18,6 +18,8 @@ mod http;
 mod informers;
 mod observe;
 mod readiness;
+#[cfg(feature = "probes")]
+mod reviewer;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,8 @@ pub use board::Board;
 pub use http::StatusServer;
 pub use informers::Informers;
 pub use readiness::Readiness;
+#[cfg(feature = "probes")]
+pub(crate) use reviewer::Reviewer;
 pub use status::{
     ControllerStatus, Happening, ObjectId, ObjectStatus, OperatorStatus, Phase, QueueStatus, RunReport,
     RunResult, SourceId, SourceState, SourceStatus, UndecodableObject,

@@ -20,6 +20,7 @@ impl Observer for Board {
             Event::Started(started) => self.started(controller, started),
             Event::Finished(finished) => self.finished(controller, finished),
             Event::Gone(subject) => self.gone(controller, &identity(subject)),
+            Event::Paused(subject) => self.paused(controller, identity(subject)),
             Event::Source(change) => self.source(controller, change),
             Event::MapperPanicked { kind, message } => self.tell(Happening::MapperPanicked {
                 controller: controller.to_owned(),
@@ -125,7 +126,20 @@ impl Board {
             causes: started.causes.iter().map(Cause::told).collect(),
             gone: false,
         };
-        self.with(controller, |state| state.running.insert(started.id, run));
+        self.with(controller, |state| {
+            state.paused.remove(&run.object);
+            state.running.insert(started.id, run)
+        });
+    }
+
+    fn paused(&self, controller: &str, object: ObjectId) {
+        let new = self.with(controller, |state| state.paused.insert(object.clone()));
+        if new == Some(true) {
+            self.tell(Happening::Paused {
+                controller: controller.to_owned(),
+                object,
+            });
+        }
     }
 
     fn gone(&self, controller: &str, object: &ObjectId) {
@@ -133,6 +147,7 @@ impl Board {
             for run in state.running.values_mut() {
                 run.gone |= run.object == *object;
             }
+            state.paused.remove(object);
             state.objects.remove(object).is_some()
         });
         if known == Some(true) {

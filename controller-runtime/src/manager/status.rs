@@ -58,6 +58,9 @@ pub struct ControllerStatus {
     pub sources: Vec<SourceStatus>,
     /// The live objects it has reconciled.
     pub objects: Vec<ObjectStatus>,
+    /// The live objects that it leaves alone, because they carry the annotation [`PAUSED`](crate::PAUSED).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paused: Vec<ObjectId>,
 }
 
 /// How many keys are where.
@@ -305,6 +308,14 @@ pub enum Happening {
         /// The fields that flap, if that can be told.
         fields: Vec<FlappingField>,
     },
+    /// An object was to be reconciled and is left alone, because it carries the annotation [`PAUSED`](crate::PAUSED). Said once, until
+    /// it is reconciled again.
+    Paused {
+        /// Whose.
+        controller: String,
+        /// Which object.
+        object: ObjectId,
+    },
     /// An object that was reconciled is gone.
     Gone {
         /// Whose.
@@ -318,6 +329,11 @@ pub enum Happening {
         controller: String,
         /// Why.
         message: String,
+    },
+    /// A controller that has ended runs again.
+    ControllerRestarted {
+        /// Which.
+        controller: String,
     },
     /// The first signal came.
     Stopping {

@@ -37,7 +37,7 @@ pub(super) struct OfResult {
     pub(super) result: &'static str,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
 pub(super) struct OfSource {
     pub(super) controller: String,
     pub(super) kind: String,

@@ -91,8 +91,13 @@ impl Queues {
     }
 
     pub(super) fn queue(&self, controller: &str, gauge: &Gauge) {
-        self.live
-            .with(controller, |queue| queue.gauge = Some(gauge.clone()));
+        // Of a controller that was started again, too: what ran before runs no more.
+        self.live.with(controller, |queue| {
+            *queue = Queue {
+                gauge: Some(gauge.clone()),
+                running: HashMap::new(),
+            };
+        });
     }
 
     pub(super) fn started(&self, controller: &str, started: &Started<'_>) {

@@ -1,12 +1,17 @@
 //! What reconciles do: how many, how long, how they end.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
 use super::labels::{OfController, OfResult, OfSource};
-use crate::runner::{Finished, Outcome};
+use crate::runner::{Finished, Outcome, SourceChange};
 
 /// Go controller-runtime's buckets, in seconds.
 const SECONDS: [f64; 40] = [
@@ -16,6 +21,7 @@ const SECONDS: [f64; 40] = [
 ];
 
 type PerController = Family<OfController, Counter>;
+type PerNamespace = BTreeMap<Option<String>, usize>;
 type Histograms = Family<OfController, Histogram, fn() -> Histogram>;
 
 #[derive(Clone, Debug)]
@@ -25,11 +31,15 @@ pub(super) struct Reconciles {
     terminal: PerController,
     panics: PerController,
     timeouts: PerController,
+    restarts: PerController,
     seconds: Histograms,
     limit: Family<OfController, Gauge>,
     healthy: Family<OfSource, Gauge>,
     problems: Family<OfSource, Counter>,
     circles: PerController,
+    undecodable: Family<OfSource, Gauge>,
+    /// How many objects each source cannot decode; a kind may have a source for each namespace.
+    broken: Arc<Mutex<BTreeMap<OfSource, PerNamespace>>>,
 }
 
 impl Reconciles {
@@ -41,11 +51,14 @@ impl Reconciles {
             terminal: Family::default(),
             panics: Family::default(),
             timeouts: Family::default(),
+            restarts: Family::default(),
             seconds,
             limit: Family::default(),
             healthy: Family::default(),
             problems: Family::default(),
             circles: Family::default(),
+            undecodable: Family::default(),
+            broken: Arc::default(),
         };
         let mut counter = |name: &str, help: &str, family: &PerController| {
             registry.register(format!("controller_runtime_{name}"), help, family.clone());
@@ -67,6 +80,11 @@ impl Reconciles {
             "Reconciles that took too long",
             &metrics.timeouts,
         );
+        counter(
+            "controller_restarts",
+            "How often the controller ended though nobody asked it to, and was started again",
+            &metrics.restarts,
+        );
         registry.register(
             "controller_runtime_reconcile",
             "Reconciles by how they ended",
@@ -82,17 +100,27 @@ impl Reconciles {
             "How many reconciles may run at once; 0 for any number",
             metrics.limit.clone(),
         );
+        metrics.register_sources(registry);
+        metrics
+    }
+
+    /// What is known of lists and watches.
+    fn register_sources(&self, registry: &mut Registry) {
         registry.register(
             "controller_runtime_source_healthy",
             "1 while the list or watch of this kind works",
-            metrics.healthy.clone(),
+            self.healthy.clone(),
         );
         registry.register(
             "controller_runtime_source_problems",
             "How often the list or watch of this kind began to fail",
-            metrics.problems.clone(),
+            self.problems.clone(),
         );
-        metrics
+        registry.register(
+            "controller_runtime_undecodable_objects",
+            "Objects of this kind that cannot be decoded now; /status names them",
+            self.undecodable.clone(),
+        );
     }
 
     /// Makes every series of a controller, at 0.
@@ -110,6 +138,7 @@ impl Reconciles {
             &self.panics,
             &self.timeouts,
             &self.circles,
+            &self.restarts,
         ] {
             drop(family.get_or_create(&labels));
         }
@@ -124,18 +153,36 @@ impl Reconciles {
             };
             drop(self.healthy.get_or_create(&labels));
             drop(self.problems.get_or_create(&labels));
+            drop(self.undecodable.get_or_create(&labels));
         }
     }
 
-    pub(super) fn source(&self, controller: &str, kind: &str, healthy: bool) {
+    pub(super) fn source(&self, controller: &str, change: &SourceChange<'_>) {
         let labels = OfSource {
             controller: controller.to_owned(),
-            kind: kind.to_owned(),
+            kind: change.kind.to_owned(),
         };
+        let healthy = change.problem.is_none();
         self.healthy.get_or_create(&labels).set(i64::from(healthy));
         if !healthy {
             self.problems.get_or_create(&labels).inc();
         }
+        let broken = self.broken(&labels, change);
+        self.undecodable
+            .get_or_create(&labels)
+            .set(i64::try_from(broken).unwrap_or(i64::MAX));
+    }
+
+    /// How many objects of the kind cannot be decoded, in all its namespaces.
+    fn broken(&self, labels: &OfSource, change: &SourceChange<'_>) -> usize {
+        let mut all = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = all.entry(labels.clone()).or_default();
+        places.insert(change.namespace.map(str::to_owned), change.undecodable.len());
+        places.values().sum()
+    }
+
+    pub(super) fn restarted(&self, controller: &str) {
+        self.restarts.get_or_create(&OfController::new(controller)).inc();
     }
 
     pub(super) fn circle(&self, controller: &str) {

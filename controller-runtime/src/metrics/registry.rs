@@ -87,6 +87,11 @@ impl Metrics {
         self.queues.expect(&declaration.name);
     }
 
+    /// A controller that has ended runs again.
+    pub fn restarted(&self, controller: &str) {
+        self.reconciles.restarted(controller);
+    }
+
     /// Says whether this process leads by the lease `name`.
     pub fn set_leading(&self, name: &str, leads: bool) {
         self.leading
@@ -130,8 +135,7 @@ impl Observer for Metrics {
             }
             Event::Circle(_) => self.reconciles.circle(controller),
             Event::Source(change) => {
-                self.reconciles
-                    .source(controller, change.kind, change.problem.is_none());
+                self.reconciles.source(controller, change);
             }
             _ => {}
         }

@@ -2,12 +2,16 @@
 
 use std::{io::Write as _, net::SocketAddr, path::PathBuf};
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use super::{
-    ElectionOptions, ManifestOptions, Operator, OperatorError, RunOptions, Stop, manifests::yaml, signals,
+    ElectionOptions, ManifestOptions, Operator, OperatorError, RateLimit, RunOptions, Stop, WhenEnded,
+    manifests::yaml, signals,
 };
-use crate::declare::{self, Namespaces};
+use crate::{
+    Backoff,
+    declare::{Namespaces, graph},
+};
 
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -33,24 +37,45 @@ enum Command {
         /// The image of the operator
         #[arg(long, value_name = "IMAGE")]
         image: String,
+        /// How many Pods run it; one of them reconciles, the others stand by
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        replicas: u16,
     },
-    /// Print the wiring as a Mermaid flowchart
-    Graph,
+    /// Print a picture of the wiring: what wakes which controller
+    Graph {
+        /// Mermaid text, which many Markdown viewers draw, or an SVG image
+        #[arg(long, value_enum, default_value_t = Format::Mermaid)]
+        format: Format,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Mermaid,
+    Svg,
 }
 
 #[derive(Debug, Args)]
 struct PlaceArgs {
     /// The namespace that the operator runs in
-    #[arg(long = "in", value_name = "NAME", default_value = "operators")]
-    home: String,
+    #[arg(long, value_name = "NAME", default_value = "operators")]
+    namespace: String,
     /// A namespace that it watches; repeat it for several [default: all]
-    #[arg(long = "namespace", value_name = "NAME", value_delimiter = ',')]
-    namespaces: Vec<String>,
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    watch_namespace: Vec<String>,
+    /// Who reads /metrics has to show a token, and the right to
+    #[arg(long)]
+    protect_metrics: bool,
 }
 
 impl PlaceArgs {
     fn options(self, image: &str) -> ManifestOptions {
-        ManifestOptions::new(self.home, image).namespaces(watched(self.namespaces))
+        let options = ManifestOptions::new(self.namespace, image).namespaces(watched(self.watch_namespace));
+        if self.protect_metrics {
+            options.protect_metrics()
+        } else {
+            options
+        }
     }
 }
 
@@ -62,6 +87,7 @@ fn watched(namespaces: Vec<String>) -> Namespaces {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[derive(Debug, Args)]
 struct RunArgs {
     /// Where /livez, /readyz and /status are served; port 0 takes a free one
@@ -77,12 +103,33 @@ struct RunArgs {
     address_file: Option<PathBuf>,
     /// Watch only this namespace; repeat it for several [default: all]
     #[arg(
-        long = "namespace",
-        env = "OPERATOR_NAMESPACES",
+        long,
+        env = "OPERATOR_WATCH_NAMESPACES",
         value_name = "NAME",
         value_delimiter = ','
     )]
-    namespaces: Vec<String>,
+    watch_namespace: Vec<String>,
+    /// How many reconciles run at once in all controllers together [default: what each controller may]
+    #[arg(long, env = "OPERATOR_MAX_CONCURRENT_RECONCILES", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    max_concurrent_reconciles: Option<u16>,
+    /// Start a controller that has ended again, instead of ending with an error
+    #[arg(long, env = "OPERATOR_RESTART_CONTROLLERS")]
+    restart_controllers: bool,
+    /// How many requests a second are sent to the API server on average [default: no limit]
+    #[arg(long, env = "OPERATOR_KUBE_API_QPS", value_name = "RATE")]
+    kube_api_qps: Option<f64>,
+    /// How many requests are sent at once after a quiet spell [default: those of a second]
+    #[arg(
+        long,
+        env = "OPERATOR_KUBE_API_BURST",
+        value_name = "N",
+        requires = "kube_api_qps"
+    )]
+    kube_api_burst: Option<u32>,
+    /// Who reads /metrics has to show a token, and the right to
+    #[arg(long, env = "OPERATOR_PROTECT_METRICS")]
+    protect_metrics: bool,
     /// Reconcile only while holding a Lease, so that several replicas can run
     #[arg(long, env = "OPERATOR_LEADER_ELECT")]
     leader_elect: bool,
@@ -125,10 +172,17 @@ impl Operator {
         match cli.command {
             Some(Command::Crds) => print(&self.crds_yaml()?),
             Some(Command::Rbac(place)) => print(&yaml(&self.rbac(&place.options("")))?),
-            Some(Command::Manifests { place, image }) => {
-                print(&yaml(&self.manifests(&place.options(&image))?)?)
-            }
-            Some(Command::Graph) => print(&declare::graph(self.declarations())),
+            Some(Command::Manifests {
+                place,
+                image,
+                replicas,
+            }) => print(&yaml(
+                &self.manifests(&place.options(&image).replicas(replicas))?,
+            )?),
+            Some(Command::Graph { format }) => print(&match format {
+                Format::Mermaid => graph::mermaid(self.declarations()),
+                Format::Svg => graph::svg(self.declarations()),
+            }),
             Some(Command::Run(args)) => self.start(args).await,
             None => self.start(cli.run).await,
         }
@@ -141,24 +195,56 @@ impl Operator {
         if args.stop_with_stdin {
             signals::end_with_stdin(stop.clone());
         }
+        self.run(args.options(&stop)?).await
+    }
+}
+
+impl RunArgs {
+    fn options(self, stop: &Stop) -> Result<RunOptions, OperatorError> {
+        let limit = self.rate_limit()?;
         let mut options = RunOptions::new()
-            .address(args.address)
-            .namespaces(watched(args.namespaces))
-            .stop_on(&stop);
-        if args.leader_elect {
+            .address(self.address)
+            .namespaces(watched(self.watch_namespace))
+            .stop_on(stop);
+        if self.leader_elect {
             let mut election = ElectionOptions::new();
-            if let Some(namespace) = args.lease_namespace {
+            if let Some(namespace) = self.lease_namespace {
                 election = election.namespace(namespace);
             }
-            if let Some(identity) = args.identity {
+            if let Some(identity) = self.identity {
                 election = election.identity(identity);
             }
             options = options.elect(election);
         }
-        if let Some(file) = args.address_file {
+        if let Some(file) = self.address_file {
             options = options.address_file(file);
         }
-        self.run(options).await
+        if let Some(limit) = self.max_concurrent_reconciles {
+            options = options.max_concurrent_reconciles(limit);
+        }
+        if self.restart_controllers {
+            options = options.when_ended(WhenEnded::Restart(Backoff::default()));
+        }
+        if let Some(limit) = limit {
+            options = options.rate_limit(limit);
+        }
+        if self.protect_metrics {
+            options = options.protect_metrics();
+        }
+        Ok(options)
+    }
+
+    fn rate_limit(&self) -> Result<Option<RateLimit>, OperatorError> {
+        let Some(per_second) = self.kube_api_qps else {
+            return Ok(None);
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a cast of floats saturates, and what is below zero is refused by `new`"
+        )]
+        let burst = self.kube_api_burst.unwrap_or(per_second.ceil() as u32);
+        Ok(Some(RateLimit::new(per_second, burst)?))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
+use super::NoRate;
 use crate::{declare::BoxError, leader::Loss};
 
 /// Why an operator ended.
@@ -59,6 +60,9 @@ pub enum OperatorError {
         /// What the derive macro said.
         reason: String,
     },
+    /// The limit on the rate of requests lets nothing pass.
+    #[error("{0}; see --kube-api-qps and --kube-api-burst")]
+    NoRate(#[from] NoRate),
     /// A controller ended though nobody asked it to.
     #[error("controller {name} ended: {message}")]
     ControllerEnded {

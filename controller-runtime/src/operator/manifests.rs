@@ -4,7 +4,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, Role};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Operator, OperatorError};
+use super::{Operator, OperatorError, people, workload};
 use crate::declare::{
     Namespaces,
     rbac::{self, Roles},
@@ -14,19 +14,35 @@ use crate::declare::{
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ManifestOptions {
-    namespace: String,
-    image: String,
-    namespaces: Namespaces,
+    pub(super) namespace: String,
+    pub(super) image: String,
+    pub(super) namespaces: Namespaces,
+    pub(super) replicas: u16,
+    pub(super) protect_metrics: bool,
 }
 
 impl ManifestOptions {
-    /// The operator runs this image, in this namespace, and watches all namespaces.
+    /// One Pod runs this image, in this namespace, and watches all namespaces.
     pub fn new(namespace: impl Into<String>, image: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
             image: image.into(),
             namespaces: Namespaces::All,
+            replicas: 1,
+            protect_metrics: false,
         }
+    }
+
+    /// So many Pods run it: one of them reconciles, the others stand by.
+    pub fn replicas(mut self, replicas: u16) -> Self {
+        self.replicas = replicas;
+        self
+    }
+
+    /// Who reads `/metrics` has to show a token, and the right to `get` that path.
+    pub fn protect_metrics(mut self) -> Self {
+        self.protect_metrics = true;
+        self
     }
 
     /// It watches these namespaces.
@@ -47,12 +63,17 @@ struct Granted<'a> {
 impl Operator {
     /// The roles that it needs, and no more.
     pub fn roles(&self, options: &ManifestOptions) -> Roles {
-        rbac::roles(
+        let roles = rbac::roles(
             &self.name,
             &options.namespace,
             &options.namespaces,
             self.declarations(),
-        )
+        );
+        if options.protect_metrics {
+            roles.with_reviews(&self.name)
+        } else {
+            roles
+        }
     }
 
     /// The roles that it needs and the bindings to its service account `home`/`name`.
@@ -96,7 +117,8 @@ impl Operator {
             "metadata": {"name": self.name, "namespace": options.namespace},
         }));
         documents.extend(self.rbac(options));
-        documents.push(deployment(&self.name, options));
+        documents.extend(people::roles(&self.name, &self.crds, options.protect_metrics));
+        documents.extend(workload::documents(&self.name, options));
         Ok(documents)
     }
 }
@@ -140,52 +162,6 @@ fn written(kind: &str, mut body: Value) -> Value {
     body["apiVersion"] = json!("rbac.authorization.k8s.io/v1");
     body["kind"] = json!(kind);
     body
-}
-
-/// Hardened by the restricted Pod Security Standard, which asks for no root, no capabilities and the default seccomp profile.
-fn deployment(name: &str, options: &ManifestOptions) -> Value {
-    let labels = json!({"app.kubernetes.io/name": name});
-    let mut env = vec![
-        json!({"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}),
-        json!({"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}),
-    ];
-    if let Namespaces::Only(namespaces) = &options.namespaces {
-        env.push(json!({"name": "OPERATOR_NAMESPACES", "value": namespaces.join(",")}));
-    }
-    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "http"}, "periodSeconds": 10});
-    let container = json!({
-        "name": "operator",
-        "image": options.image,
-        "args": ["run", "--leader-elect"],
-        "env": env,
-        "ports": [{"name": "http", "containerPort": 8080}],
-        "livenessProbe": probe("/livez"),
-        "readinessProbe": probe("/readyz"),
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "readOnlyRootFilesystem": true,
-            "capabilities": {"drop": ["ALL"]},
-        },
-    });
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": options.namespace, "labels": labels},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {
-                    "serviceAccountName": name,
-                    "terminationGracePeriodSeconds": 30,
-                    "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
-                    "containers": [container],
-                },
-            },
-        },
-    })
 }
 
 fn to_value(document: &impl Serialize) -> Result<Value, OperatorError> {

@@ -14,7 +14,7 @@
 //! - The status endpoint is bound before anything else, and tells the truth from then on.
 //! - The first SIGTERM or Ctrl-C turns readiness red, starts nothing new and lets running reconciles finish; the second drops
 //!   them and names them.
-//! - A controller that ends though nobody asked it to ends the process with an error.
+//! - A controller that ends though nobody asked it to ends the process with an error, or is started again: the deployer's choice.
 //!
 //! Not promised: that a kind the API server does not know ends the process. It is said, and waited for.
 
@@ -30,12 +30,17 @@ mod error;
 mod manifests;
 #[cfg(test)]
 mod manifests_tests;
+mod options;
+mod people;
+mod rate;
 mod run;
+mod running;
 #[cfg(feature = "cli")]
 mod signals;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 use std::fmt;
 
@@ -45,7 +50,8 @@ use kube::CustomResourceExt;
 pub use candidate::ElectionOptions;
 pub use error::OperatorError;
 pub use manifests::ManifestOptions;
-pub use run::RunOptions;
+pub use options::{RunOptions, WhenEnded};
+pub use rate::{NoRate, RateLimit};
 pub use stop::Stop;
 
 use crate::declare::{Declaration, Runnable};

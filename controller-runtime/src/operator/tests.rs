@@ -1,6 +1,10 @@
 //! The life of an operator, with controllers that do what each test needs.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use futures::future::{BoxFuture, FutureExt};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -14,32 +18,44 @@ use crate::{
     runner::{Event, Started, Subject},
 };
 
-/// A controller whose whole life is one function.
+/// A controller each of whose lives is one call of a function.
 pub(super) struct Fake<F> {
     declaration: Declaration,
-    life: F,
+    lives: Mutex<F>,
 }
 
 pub(super) fn fake<F, Fut>(name: &str, life: F) -> Fake<F>
 where
-    F: FnOnce(Environment) -> Fut + Send,
+    F: FnMut(Environment) -> Fut + Send,
     Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
 {
     let declaration = Declaration::new(name, Watched::new::<ConfigMap>(&()));
-    Fake { declaration, life }
+    Fake {
+        declaration,
+        lives: Mutex::new(life),
+    }
 }
 
 impl<F, Fut> Runnable for Fake<F>
 where
-    F: FnOnce(Environment) -> Fut + Send,
+    F: FnMut(Environment) -> Fut + Send,
     Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
 {
     fn declaration(&self) -> &Declaration {
         &self.declaration
     }
 
-    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
-        (self.life)(environment).boxed()
+    fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+        (self.lives.lock().unwrap())(environment).boxed()
+    }
+}
+
+/// A controller of this declaration that does nothing.
+#[cfg(feature = "cli")]
+pub(super) fn declared(declaration: Declaration) -> impl Runnable {
+    Fake {
+        declaration,
+        lives: Mutex::new(well_behaved),
     }
 }
 
@@ -95,23 +111,26 @@ async fn the_second_wish_drops_what_runs_and_names_it() {
             self.0.notify_one();
         }
     }
-    let guard = OnDrop(dropped.clone());
-    let stubborn = fake("good", move |environment: Environment| async move {
-        let _guard = guard;
-        let object = Subject {
-            kind: "ConfigMap",
-            namespace: Some("default"),
-            name: "slow",
-        };
-        let started = Started {
-            id: 1,
-            object,
-            causes: &[],
-            failures: 0,
-            waited: Duration::ZERO,
-        };
-        environment.observer.observe("good", &Event::Started(started));
-        std::future::pending().await
+    let noted = dropped.clone();
+    let stubborn = fake("good", move |environment: Environment| {
+        let guard = OnDrop(noted.clone());
+        async move {
+            let _guard = guard;
+            let object = Subject {
+                kind: "ConfigMap",
+                namespace: Some("default"),
+                name: "slow",
+            };
+            let started = Started {
+                id: 1,
+                object,
+                causes: &[],
+                failures: 0,
+                waited: Duration::ZERO,
+            };
+            environment.observer.observe("good", &Event::Started(started));
+            std::future::pending().await
+        }
     });
     let run = tokio::spawn({
         let (board, options) = (board.clone(), options(&stop));
@@ -141,7 +160,10 @@ async fn a_controller_that_ends_ends_the_operator_with_its_reason() {
     ] {
         let (board, stop) = (Board::new("documents"), Stop::new());
         let operator = Operator::new("documents")
-            .controller(fake("bad", |_| life))
+            .controller(fake("bad", {
+                let mut life = Some(life);
+                move |_| life.take().expect("it is not started again")
+            }))
             .controller(fake("good", well_behaved));
         let error = operator
             .run_on(&board, options(&stop))
@@ -154,6 +176,104 @@ async fn a_controller_that_ends_ends_the_operator_with_its_reason() {
         );
         assert!(board.readiness().to_string().contains(reason));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_ends_is_started_again_where_that_was_chosen() {
+    let (board, stop) = (Board::new("documents"), Stop::new());
+    let lives = Arc::new(Mutex::new(Vec::new()));
+    let noted = lives.clone();
+    let fickle = fake("fickle", move |environment: Environment| {
+        let life = {
+            let mut lives = noted.lock().unwrap();
+            lives.push(tokio::time::Instant::now());
+            lives.len()
+        };
+        async move {
+            match life {
+                1 => Err("no database".into()),
+                2 => panic!("boom"),
+                3 => Ok(()),
+                _ => {
+                    environment.observer.observe("fickle", &Event::Synced);
+                    environment.shutdown.await;
+                    Ok(())
+                }
+            }
+        }
+    });
+    let operator = Operator::new("documents")
+        .controller(fickle)
+        .controller(fake("good", well_behaved));
+    let backoff = crate::Backoff::default()
+        .initial(Duration::from_secs(1))
+        .factor(2.0)
+        .jitter(0.0);
+    let options = options(&stop).when_ended(WhenEnded::Restart(backoff));
+    let run = tokio::spawn({
+        let board = board.clone();
+        async move { operator.run_on(&board, options).await }
+    });
+    until("its end is told", || {
+        board
+            .readiness()
+            .to_string()
+            .contains("fickle: ended: no database")
+    })
+    .await;
+    assert!(!board.readiness().is_ready(), "not while it does not run");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(
+        board.readiness(),
+        Readiness::Ready,
+        "without a restart of the process"
+    );
+    let began: Vec<_> = lives.lock().unwrap().clone();
+    let pauses: Vec<_> = began
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_secs())
+        .collect();
+    assert_eq!(pauses, [1, 2, 4]);
+    stop.now();
+    run.await.unwrap().unwrap();
+    assert_eq!(
+        lives.lock().unwrap().len(),
+        4,
+        "what was asked to end is not started again"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_leave_at_the_rate_that_was_chosen() {
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let noted = sent.clone();
+    let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+        noted.lock().unwrap().push(tokio::time::Instant::now());
+        async { Ok::<_, Infallible>(http::Response::new(kube::client::Body::empty())) }
+    });
+    let stop = Stop::new();
+    let asks = fake("asks", |environment: Environment| async move {
+        for _ in 0..30 {
+            let request = http::Request::get("/version").body(Vec::new())?;
+            environment.client.request_text(request).await?;
+        }
+        environment.shutdown.await;
+        Ok(())
+    });
+    let options = RunOptions::new()
+        .client(Client::new(service, "default"))
+        .rate_limit(RateLimit::new(10.0, 10).unwrap())
+        .stop_on(&stop);
+    let run = tokio::spawn(Operator::new("documents").controller(asks).run(options));
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let sent = sent.lock().unwrap().clone();
+    assert!(sent.len() >= 30, "{}", sent.len());
+    for window in sent.windows(12) {
+        let span = window[11] - window[0];
+        assert!(span >= Duration::from_millis(99), "12 requests within {span:?}");
+    }
+    stop.now();
+    run.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,34 +309,37 @@ async fn a_port_in_use_is_told_with_what_to_do() {
     assert!(error.contains("--address"), "{error}");
 }
 
+/// A kind that an operator brings.
+#[cfg(feature = "cli")]
+pub(super) struct Brings;
+#[cfg(feature = "cli")]
+impl CustomResourceExt for Brings {
+    fn crd() -> CustomResourceDefinition {
+        serde_json::from_value(serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "documents.example.com" },
+            "spec": { "group": "example.com", "names": { "kind": "Document", "plural": "documents" },
+                      "scope": "Namespaced", "versions": [] },
+        }))
+        .unwrap()
+    }
+
+    fn crd_name() -> &'static str {
+        "documents.example.com"
+    }
+
+    fn api_resource() -> kube::discovery::ApiResource {
+        unreachable!("not asked here")
+    }
+
+    fn shortnames() -> &'static [&'static str] {
+        &[]
+    }
+}
+
 #[cfg(feature = "cli")]
 #[test]
 fn the_crds_are_yaml_documents() {
-    use kube::CustomResourceExt;
-    struct Brings;
-    impl CustomResourceExt for Brings {
-        fn crd() -> CustomResourceDefinition {
-            serde_json::from_value(serde_json::json!({
-                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-                "metadata": { "name": "documents.example.com" },
-                "spec": { "group": "example.com", "names": { "kind": "Document", "plural": "documents" },
-                          "scope": "Namespaced", "versions": [] },
-            }))
-            .unwrap()
-        }
-
-        fn crd_name() -> &'static str {
-            "documents.example.com"
-        }
-
-        fn api_resource() -> kube::discovery::ApiResource {
-            unreachable!("not asked here")
-        }
-
-        fn shortnames() -> &'static [&'static str] {
-            &[]
-        }
-    }
     let text = Operator::new("documents")
         .crd::<Brings>()
         .crd::<Brings>()

@@ -2,7 +2,7 @@
 //!
 //! Made lazily, when the controller runs: printing manifests opens no database.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{BoxFuture, FutureExt};
 use kube::Client;
@@ -39,12 +39,15 @@ use crate::declare::BoxError;
     note = "the future must be `Send`, and the error a `std::error::Error`"
 )]
 pub trait MakeContext<C, Form>: Send + 'static {
-    /// Makes the context.
+    /// What makes the context, each time the controller begins to run.
     // That it can be shared is asked where it is named, once.
-    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    fn maker(self) -> Maker<C>
     where
         C: Shareable;
 }
+
+/// Makes the context of a controller.
+pub(super) type Maker<C> = Box<dyn Fn(Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>> + Send>;
 
 /// What all reconciles can share: they run on many threads at the same time.
 #[diagnostic::on_unimplemented(
@@ -70,21 +73,21 @@ pub mod form {
 
 #[diagnostic::do_not_recommend]
 impl<C: Send + 'static> MakeContext<C, form::Value> for C {
-    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    fn maker(self) -> Maker<C>
     where
         C: Shareable,
     {
-        futures::future::ready(Ok(Arc::new(self))).boxed()
+        shared(Arc::new(self))
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<C: Send + Sync + 'static> MakeContext<C, form::Shared> for Arc<C> {
-    fn make(self, _client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    fn maker(self) -> Maker<C>
     where
         C: Shareable,
     {
-        futures::future::ready(Ok(self)).boxed()
+        shared(self)
     }
 }
 
@@ -94,12 +97,25 @@ where
     C: Send + 'static,
     F: for<'a> Make<'a, C> + Send + 'static,
 {
-    fn make(self, client: Client) -> BoxFuture<'static, Result<Arc<C>, BoxError>>
+    fn maker(self) -> Maker<C>
     where
         C: Shareable,
     {
-        async move { self.call(&client).await.map(Arc::new) }.boxed()
+        let make = Arc::new(Mutex::new(self));
+        Box::new(move |client| {
+            let make = Arc::clone(&make);
+            async move {
+                let making = make.lock().unwrap_or_else(PoisonError::into_inner).call(&client);
+                making.await.map(Arc::new)
+            }
+            .boxed()
+        })
     }
+}
+
+/// The same context each time.
+fn shared<C: Shareable>(context: Arc<C>) -> Maker<C> {
+    Box::new(move |_client| futures::future::ready(Ok(Arc::clone(&context))).boxed())
 }
 
 /// An `async Fn(&'a Client) -> Result<C, _>` whose future can be sent.
@@ -111,16 +127,16 @@ where
 )]
 pub trait Make<'a, C> {
     /// Makes the context.
-    fn call(self, client: &'a Client) -> BoxFuture<'a, Result<C, BoxError>>;
+    fn call(&self, client: &'a Client) -> BoxFuture<'a, Result<C, BoxError>>;
 }
 
 impl<'a, C, E, F, Fut> Make<'a, C> for F
 where
-    F: FnOnce(&'a Client) -> Fut,
+    F: Fn(&'a Client) -> Fut,
     Fut: Future<Output = Result<C, E>> + Send + 'a,
     E: Into<BoxError>,
 {
-    fn call(self, client: &'a Client) -> BoxFuture<'a, Result<C, BoxError>> {
+    fn call(&self, client: &'a Client) -> BoxFuture<'a, Result<C, BoxError>> {
         let made = self(client);
         async move { made.await.map_err(Into::into) }.boxed()
     }

@@ -1,10 +1,10 @@
 //! A controller whose types are forgotten: what an operator takes.
 
-use std::{fmt, marker::PhantomData};
+use std::fmt;
 
 use futures::future::{BoxFuture, FutureExt};
 
-use super::{MakeContext, Reconciler, Start, Wiring, assembly};
+use super::{MakeContext, Reconciler, Start, assembly, context::Maker};
 use crate::declare::{BoxError, Declaration, Environment, Runnable};
 
 /// A controller made by `#[controller]`: give it to `Operator::controller`.
@@ -23,7 +23,7 @@ impl Runnable for Declared {
         self.0.declaration()
     }
 
-    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+    fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
         self.0.run(environment)
     }
 }
@@ -42,33 +42,27 @@ where
     Form: 'static,
 {
     Declared(Box::new(Wired {
-        wiring: R::wire(start),
-        context,
-        form: PhantomData::<fn() -> Form>,
+        declaration: R::wire(start.clone()).declaration,
+        start,
+        make: context.maker(),
     }))
 }
 
-struct Wired<R: Reconciler, M, Form> {
-    wiring: Wiring<R>,
-    context: M,
-    form: PhantomData<fn() -> Form>,
+struct Wired<R: Reconciler> {
+    declaration: Declaration,
+    /// Wired anew for each run: what a run is made of is used up by it.
+    start: Start<R>,
+    make: Maker<R::Context>,
 }
 
-impl<R: Reconciler, M: MakeContext<R::Context, Form>, Form> Runnable for Wired<R, M, Form> {
+impl<R: Reconciler> Runnable for Wired<R> {
     fn declaration(&self) -> &Declaration {
-        &self.wiring.declaration
+        &self.declaration
     }
 
-    fn run(self: Box<Self>, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
-        let Self {
-            wiring,
-            context,
-            form: _,
-        } = *self;
-        async move {
-            let context = context.make(environment.client.clone()).await?;
-            assembly::run(wiring, context, environment).await
-        }
-        .boxed()
+    fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
+        let context = (self.make)(environment.client.clone());
+        let start = self.start.clone();
+        async move { assembly::run(R::wire(start), context.await?, environment).await }.boxed()
     }
 }

@@ -1,6 +1,6 @@
 //! What `wire` begins with.
 
-use std::{any::Any, fmt, marker::PhantomData};
+use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
 use kube::Resource;
 
@@ -11,7 +11,7 @@ use super::Reconciler;
 /// It holds no type of the user's, so that generated code can pass it on without asking anything of them.
 pub struct Start<R> {
     /// Always a `DynamicType` of the controller's kind.
-    kind: Box<dyn Any + Send + Sync>,
+    kind: Arc<dyn Any + Send + Sync>,
     reconciler: PhantomData<fn() -> R>,
 }
 
@@ -27,7 +27,7 @@ impl<R: Reconciler> Start<R> {
     /// The kind is known by its name.
     pub fn of(kind: <R::Object as Resource>::DynamicType) -> Self {
         Self {
-            kind: Box::new(kind),
+            kind: Arc::new(kind),
             reconciler: PhantomData,
         }
     }
@@ -35,6 +35,15 @@ impl<R: Reconciler> Start<R> {
     pub(super) fn kind(&self) -> &<R::Object as Resource>::DynamicType {
         #[expect(clippy::expect_used, reason = "invariant: `of` is the only constructor")]
         self.kind.downcast_ref().expect("the type that `of` was given")
+    }
+}
+
+impl<R> Clone for Start<R> {
+    fn clone(&self) -> Self {
+        Self {
+            kind: Arc::clone(&self.kind),
+            reconciler: PhantomData,
+        }
     }
 }
 

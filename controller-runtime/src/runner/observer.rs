@@ -75,6 +75,8 @@ pub enum Event<'a> {
     Finished(Finished<'a>),
     /// An object was deleted: nothing runs for it any more, though a run may still be under way.
     Gone(Subject<'a>),
+    /// An object was to run and did not, because it carries the annotation [`PAUSED`](crate::PAUSED).
+    Paused(Subject<'a>),
     /// A source came up, or failed.
     Source(SourceChange<'a>),
     /// A trigger's mapper panicked: kind of the mapped object, and the panic's message.

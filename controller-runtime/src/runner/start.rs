@@ -15,6 +15,7 @@ use crate::{
     clock::Instant,
     hot_loop,
     object::{Object, ObjectRef},
+    pause::is_paused,
     queue::{Outcome, Popped, Seen},
     store::Found,
     trigger::{Cause, Request},
@@ -77,6 +78,10 @@ where
             self.redirect(&popped, &object, now);
             return;
         }
+        if is_paused(object.meta()) {
+            self.leave_alone(&popped, now);
+            return;
+        }
         self.runs += 1;
         let run = Run {
             object,
@@ -120,6 +125,16 @@ where
         self.outbox.push(Err(Error::ObjectNotFound(Box::new(
             (*popped.key).clone().erase(),
         ))));
+    }
+
+    /// The object is paused: the change that ends it wakes the key again.
+    fn leave_alone(&mut self, popped: &Popped<ObjectRef<K>>, now: Instant) {
+        self.shared
+            .lock()
+            .queue
+            .finish(popped.slot, Seen::default(), Outcome::Missing, now);
+        tracing::debug!(object.ref = %popped.key, "paused: not reconciled");
+        self.teller.paused(&popped.key);
     }
 
     /// The key names a cluster-scoped object with a namespace: two keys for one object could run at the same time.

@@ -132,6 +132,10 @@ impl<K: Object> Teller<K> {
         self.tell(&Event::Settled { next_due });
     }
 
+    pub(super) fn paused(&self, key: &ObjectRef<K>) {
+        self.tell(&Event::Paused(self.subject(key)));
+    }
+
     pub(super) fn stopping(&self) {
         self.tell(&Event::Stopping);
     }

@@ -1,11 +1,12 @@
 //! Predicates: which changes are worth a reconcile.
 //!
 //! They compare the object before and after. What is not a comparison of two states of one object always
-//! passes: a new object, a deletion (done, or begun by a deletionTimestamp), a new object under an old name.
+//! passes: a new object, a deletion (done, or begun by a deletionTimestamp), a new object under an old name. So does the end of a
+//! pause, and its beginning, so that both are seen.
 
 use std::{fmt, sync::Arc};
 
-use crate::{object::Object, store::Delta};
+use crate::{object::Object, pause::is_paused, store::Delta};
 
 type Test<K> = Arc<dyn Fn(&K, &K) -> bool + Send + Sync>;
 
@@ -42,6 +43,7 @@ impl<K: Object> Predicate<K> {
         let (before, after) = (old.meta(), new.meta());
         before.uid != after.uid
             || before.deletion_timestamp != after.deletion_timestamp
+            || is_paused(before) != is_paused(after)
             || (self.test)(old, new)
     }
 

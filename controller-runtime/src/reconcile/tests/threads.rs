@@ -102,7 +102,7 @@ async fn the_last_change_of_others_is_seen_and_own_writes_wake_nobody() {
     let (stop, stopped) = oneshot::channel::<()>();
     let environment =
         Environment::new(world.server.client_named("shows")).shutdown_on(async { drop(stopped.await) });
-    let running = tokio::spawn(Box::new(show::controller(Arc::clone(&count))).run(environment));
+    let running = tokio::spawn(show::controller(Arc::clone(&count)).run(environment));
     let changing: Vec<_> = (0..4)
         .map(|task| {
             let api = api.clone();

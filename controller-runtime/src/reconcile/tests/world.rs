@@ -103,7 +103,7 @@ impl World {
         });
         let done = tokio::spawn(async move {
             let _probe = probe;
-            Box::new(controller).run(environment).await
+            controller.run(environment).await
         });
         self.settle().await;
         Running { stop, done }
