@@ -151,33 +151,24 @@ async fn controllers_of_one_process_share_their_watches() {
     assert_eq!((world.watches("configmaps"), world.watches("secrets")), (1, 1));
 }
 
-/// With a limit on all reconciles, too: each controller has a place of its own.
 #[tokio::test(start_paused = true)]
 async fn a_slow_controller_stalls_no_other() {
-    for limit in [None, Some(6)] {
-        let world = World::new();
-        for index in 0..20 {
-            world.map(&format!("m{index}")).await;
-        }
-        let (slow, quick) = (
-            Count::taking(Duration::from_secs(3600)),
-            Count::taking(Duration::from_millis(10)),
-        );
-        let mut options = RunOptions::new();
-        if let Some(limit) = limit {
-            options = options.max_concurrent_reconciles(limit);
-        }
-        let _running = world.start(&slow, &quick, options);
-        tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(quick.runs(), 20, "limit {limit:?}");
-        let most = slow.most.load(Ordering::Relaxed);
-        assert_eq!(most, limit.map_or(20, |limit| limit - 1), "limit {limit:?}");
+    let world = World::new();
+    for index in 0..20 {
+        world.map(&format!("m{index}")).await;
     }
+    let (slow, quick) = (
+        Count::taking(Duration::from_secs(3600)),
+        Count::taking(Duration::from_millis(10)),
+    );
+    let _running = world.start(&slow, &quick, RunOptions::new());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!((slow.runs(), quick.runs()), (20, 20));
 }
 
-/// Both have much to do: each gets half of it, though one was there first.
+/// Both have much to do: one was there first, and the other has its turns all the same.
 #[tokio::test(start_paused = true)]
-async fn a_limit_on_all_reconciles_is_kept_and_is_fair() {
+async fn a_limit_on_all_reconciles_is_kept_and_starves_nobody() {
     let world = World::new();
     for index in 0..60 {
         world.map(&format!("m{index}")).await;
@@ -192,7 +183,7 @@ async fn a_limit_on_all_reconciles_is_kept_and_is_fair() {
     }
     assert_eq!(most, 6);
     let (slow, quick) = (slow.runs(), quick.runs());
-    assert!(slow.abs_diff(quick) <= 6, "{slow} and {quick} after ten seconds");
+    assert!(slow.min(quick) >= 15, "{slow} and {quick} after ten seconds");
     assert!(
         slow + quick >= 50,
         "places are not left empty: {slow} and {quick}"

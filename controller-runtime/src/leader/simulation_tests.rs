@@ -409,36 +409,48 @@ fn runs() -> u64 {
         .unwrap_or(200)
 }
 
+/// Runs one seed, and gives how often the leader changed. A cut that began just before the end of the faults lasts for at most 40 s.
+fn run(seed: u64, limit: Duration) -> usize {
+    let outcome = std::panic::catch_unwind(|| {
+        let mut simulation = Simulation::new(seed);
+        simulation.run();
+        (
+            simulation.commits,
+            simulation.leaders.len(),
+            simulation.leading_since_healed,
+        )
+    });
+    let Ok((commits, changes, healed)) = outcome else {
+        panic!("seed {seed}")
+    };
+    assert!(commits > 0, "seed {seed}: nobody wrote, so nothing was tested");
+    let healed = healed.unwrap_or_else(|| panic!("seed {seed}: no leader after the faults ended"));
+    assert!(
+        healed <= limit,
+        "seed {seed}: a leader only at {healed:?}, later than {limit:?}"
+    );
+    changes
+}
+
 /// kubernetes/kubernetes#23731, cilium/cilium#42920: two replicas wrote at the same time.
 #[test]
 fn no_write_commits_in_anothers_time_and_a_leader_returns() {
     let timing = Timing::default();
     let slowest = 1.0 - SKEW;
     let back = timing.lease_duration() + timing.retry_period().mul_f64(2.0 * 2.2) + timing.request_timeout();
-    let mut leaders = BTreeSet::new();
-    for seed in 0..runs() {
-        let outcome = std::panic::catch_unwind(|| {
-            let mut simulation = Simulation::new(seed);
-            simulation.run();
-            (
-                simulation.commits,
-                simulation.leaders.len(),
-                simulation.leading_since_healed,
-            )
-        });
-        let Ok((commits, changes, healed)) = outcome else {
-            panic!("seed {seed}")
-        };
-        assert!(commits > 0, "seed {seed}: nobody wrote, so nothing was tested");
-        let healed = healed.unwrap_or_else(|| panic!("seed {seed}: no leader after the faults ended"));
-        // A cut that began just before the end of the faults lasts for at most 40 s.
-        let limit = FAULTS_END + Duration::from_secs(40) + back.div_f64(slowest);
-        assert!(
-            healed <= limit,
-            "seed {seed}: a leader only at {healed:?}, later than {limit:?}"
-        );
-        leaders.insert(changes);
-    }
+    let limit = FAULTS_END + Duration::from_secs(40) + back.div_f64(slowest);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let leaders: BTreeSet<usize> = std::thread::scope(|scope| {
+        let shares: Vec<_> = (0..threads)
+            .map(|first| {
+                let seeds = (first..runs()).step_by(usize::try_from(threads).expect("few"));
+                scope.spawn(move || seeds.map(|seed| run(seed, limit)).collect::<Vec<_>>())
+            })
+            .collect();
+        let of_share =
+            |share: std::thread::ScopedJoinHandle<'_, Vec<usize>>| share.join().expect("each seed holds");
+        shares.into_iter().flat_map(of_share).collect()
+    });
     assert!(
         leaders.len() > 3,
         "the runs differ too little to test anything: {leaders:?}"
