@@ -42,6 +42,10 @@ pub mod explain {}
 #[doc = include_str!("../guide/metrics.md")]
 pub mod metrics {}
 
+/// What each fault of the API server does to probes and metrics, and how soon it is over.
+#[doc = include_str!("../guide/faults.md")]
+pub mod faults {}
+
 /// Roles that follow from declarations, and their proof.
 #[doc = include_str!("../guide/rbac.md")]
 pub mod rbac {}

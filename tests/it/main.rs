@@ -12,6 +12,7 @@ mod debug_page;
 mod determinism;
 mod everyone;
 mod explain;
+mod faults;
 mod ghosts;
 mod history;
 mod hot_loop;
