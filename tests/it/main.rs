@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod caches;
+mod churn;
 mod debug_page;
 mod determinism;
 mod everyone;

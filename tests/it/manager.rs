@@ -242,7 +242,7 @@ async fn a_paused_object_is_left_alone_until_the_annotation_goes() {
     assert!(paused().values().all(Vec::is_empty), "who is gone is not paused");
 }
 
-/// kubernetes-sigs/controller-runtime#2719 and its like, for stores: whoever comes late misses nothing, deletions least of all.
+/// Whoever comes late misses nothing, deletions least of all.
 #[tokio::test(start_paused = true)]
 async fn a_late_subscriber_gets_what_is_there_and_every_later_change() {
     for seed in 0..20 {

@@ -176,7 +176,8 @@ async fn life(server: &Server) {
     assert_eq!(teams.get("red").await.unwrap().status.unwrap().members, 0);
 }
 
-/// kubernetes-sigs/kubebuilder#1654, operator-framework/operator-sdk#6649, and their like: a right too few or too many.
+/// kubernetes-sigs/kubebuilder#1654, kubernetes-sigs/agent-sandbox#1079, operator-framework/operator-sdk#6649, and their like: a right too few,
+/// too many, in the wrong group, or in the wrong place.
 #[tokio::test(start_paused = true)]
 async fn the_printed_roles_are_exact_wherever_the_operator_watches() {
     let only = |names: &[&str]| Namespaces::Only(names.iter().map(ToString::to_string).collect());
