@@ -8,6 +8,7 @@
 
 mod bare;
 mod measure;
+mod operators;
 mod orders;
 mod server;
 mod table;
