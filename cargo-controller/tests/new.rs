@@ -88,23 +88,19 @@ fn templates() -> BTreeMap<String, String> {
 #[test]
 fn every_template_builds_and_passes_its_tests() {
     let folder = workspace();
-    let mut kinds = [
-        "DNS",
-        "FunctionBuild",
-        "HTTPRoute",
-        "Policy",
-        "X",
-        "Redis",
-        "Match",
-    ]
-    .iter()
-    .cycle();
+    // The document template is run below; its kind is the one that broke most scaffolds.
+    let mut kinds = ["FunctionBuild", "HTTPRoute", "Policy", "X", "Redis", "Match"]
+        .into_iter()
+        .cycle();
     let mut packages = Vec::new();
     for template in templates().keys() {
         let name = format!("{template}-operator");
         let mut args = vec!["new", &name, "--template", template];
         if brings_a_kind(template) {
-            let kind = kinds.next().expect("it never ends");
+            let kind = match template.as_str() {
+                "document" => "DNS",
+                _ => kinds.next().expect("it never ends"),
+            };
             args.extend(["--kind", kind, "--group", "acme.io", "--version", "v1beta1"]);
         }
         done(folder.path(), &args);
