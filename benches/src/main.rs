@@ -37,6 +37,11 @@ mod kubes {
         reader
     }
 
+    /// Its queue cannot be looked into.
+    fn planned(_: &Controller<ConfigMap>) -> impl Fn() -> Option<usize> + use<> {
+        || None
+    }
+
     /// A controller that is told of objects which are decoded already.
     fn told(objects: Vec<ConfigMap>) -> Controller<ConfigMap> {
         use runtime::WatchStreamExt as _;
@@ -65,6 +70,15 @@ mod ours {
         Store::from_objects(objects)
     }
 
+    /// How many keys the queue holds.
+    fn planned(controller: &Controller<ConfigMap>) -> impl Fn() -> Option<usize> + use<> {
+        let gauge = controller.gauge();
+        move || {
+            let depth = gauge.read();
+            Some(depth.ready + depth.running + depth.waiting)
+        }
+    }
+
     /// A controller that is told of objects which are decoded already.
     fn told(objects: Vec<ConfigMap>) -> Controller<ConfigMap> {
         let reader = Store::from_objects(objects);
@@ -75,11 +89,15 @@ mod ours {
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    if let [child, name, side, size] = arguments.as_slice()
-        && child == "child"
+    let number = |text: &str| text.parse().expect("a number");
+    match arguments
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
     {
-        orders::run_one(name, side, size.parse().expect("a number"));
-    } else {
-        orders::run_all(&arguments);
+        ["child", name, side, size] => orders::run_one(name, side, number(size)),
+        ["pages", shape, count, folder] => server::write_pages(shape, number(count), folder.as_ref()),
+        _ => orders::run_all(&arguments),
     }
 }

@@ -26,6 +26,22 @@ impl Readings {
         self.with("seconds", took.as_secs_f64())
     }
 
+    pub(crate) fn processor(self, took: Duration) -> Self {
+        self.with("processor seconds", took.as_secs_f64())
+    }
+
+    pub(crate) fn objects(self, kept: usize) -> Self {
+        self.with("objects kept", kept as f64)
+    }
+
+    /// How many keys the queue keeps, where it tells.
+    pub(crate) fn planned(self, kept: Option<usize>) -> Self {
+        match kept {
+            Some(kept) => self.with("keys kept", kept as f64),
+            None => self,
+        }
+    }
+
     pub(crate) fn memory(self, bytes: usize) -> Self {
         self.with("MiB", bytes as f64 / 1_048_576.0)
     }
@@ -91,7 +107,7 @@ impl Counter {
 }
 
 /// Processor time of all threads that live.
-fn processor_time() -> Duration {
+pub(crate) fn processor_time() -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").expect("procfs");
     let nanoseconds = tasks.flatten().filter_map(|task| {
         let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
@@ -120,10 +136,4 @@ fn status(field: &str) -> usize {
         .and_then(|text| text.parse().ok())
         .expect("a number");
     kib * 1024
-}
-
-/// Lets the allocator settle before memory is read. It is not asked to give anything back: that takes a call of the C
-/// library, and both sides run under the same one.
-pub(crate) fn give_back() {
-    std::thread::yield_now();
 }

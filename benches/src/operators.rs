@@ -129,7 +129,6 @@ fn reconciles(sources: &[Source; 3]) -> u64 {
 async fn measured(sources: &[Source; 3], counter: &Counter, before: usize, start: Instant) -> Readings {
     counter.reaches(reconciles(sources)).await;
     let took = start.elapsed();
-    crate::measure::give_back();
     let memory = resident_memory().saturating_sub(before);
     Readings::default()
         .time(took)

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::Command, time::Duration};
 
-use crate::{bare, kubes, measure::Readings, operators, ours, server, table};
+use crate::{bare, kubes, measure::Readings, operators, ours, server::Shape, table};
 
 /// How often each side runs.
 const ROUNDS: usize = 7;
@@ -74,6 +74,11 @@ const ORDERS: &[Order] = &[
         sides: BOTH,
     },
     Order {
+        name: "churn",
+        size: 100_000,
+        sides: BOTH,
+    },
+    Order {
         name: "store writes of 5 KiB",
         size: 20_000,
         sides: BOTH,
@@ -127,12 +132,14 @@ async fn one(name: &str, side: &str, size: usize) -> Readings {
         ("waiting", "ours") => ours::in_flight(size, SHORT, PLACES).await,
         ("first list, decoded", "kube-rs") => kubes::decoded(size).await,
         ("first list, decoded", "ours") => ours::decoded(size).await,
-        ("first list, JSON", "kube-rs") => kubes::listed(size, server::small).await,
-        ("first list, JSON", "ours") => ours::listed(size, server::small).await,
-        ("first list, JSON of 5 KiB", "kube-rs") => kubes::listed(size, server::large).await,
-        ("first list, JSON of 5 KiB", "ours") => ours::listed(size, server::large).await,
+        ("first list, JSON", "kube-rs") => kubes::listed(size, Shape::Small).await,
+        ("first list, JSON", "ours") => ours::listed(size, Shape::Small).await,
+        ("first list, JSON of 5 KiB", "kube-rs") => kubes::listed(size, Shape::Large).await,
+        ("first list, JSON of 5 KiB", "ours") => ours::listed(size, Shape::Large).await,
         ("relist unchanged", "kube-rs") => kubes::relisted(size).await,
         ("relist unchanged", "ours") => ours::relisted(size).await,
+        ("churn", "kube-rs") => kubes::churned(size).await,
+        ("churn", "ours") => ours::churned(size).await,
         ("store writes of 5 KiB", "kube-rs") => kubes::stored(size),
         ("store writes of 5 KiB", "ours") => ours::stored(size),
         ("ten controllers, three kinds", "kube-rs") => operators::kubes(size).await,

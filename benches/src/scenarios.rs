@@ -13,8 +13,8 @@ use runtime::{
 use tokio::time::Instant;
 
 use crate::{
-    measure::{Counter, Readings, peak_memory, resident_memory},
-    server::{self, Server},
+    measure::{Counter, Readings, peak_memory, processor_time, resident_memory},
+    server::{self, Server, Shape},
 };
 
 #[derive(Debug)]
@@ -86,32 +86,34 @@ fn reconciled_once(controller: Controller<ConfigMap>) -> impl Stream + Send {
 /// The first list, of objects that are decoded already.
 pub(crate) async fn decoded(count: usize) -> Readings {
     let objects: Vec<_> = (0..count).map(server::small).collect();
-    let (before, start) = (resident_memory(), Instant::now());
+    let (before, processor, start) = (resident_memory(), processor_time(), Instant::now());
     let seen = reconciled_once(told(objects)).take(count).count().await;
     assert_eq!(seen, count, "all are reconciled");
-    Readings::default().time(start.elapsed()).memory(peak_memory().saturating_sub(before))
+    Readings::default()
+        .time(start.elapsed())
+        .processor(processor_time().saturating_sub(processor))
+        .memory(peak_memory().saturating_sub(before))
 }
 
 /// The first list, from JSON.
-pub(crate) async fn listed(count: usize, object: fn(usize) -> ConfigMap) -> Readings {
-    let server = Server::new((0..count).map(object));
+pub(crate) async fn listed(count: usize, shape: Shape) -> Readings {
+    let server = Server::new(shape, count);
     let api = Api::<ConfigMap>::all(server.client());
-    crate::measure::give_back();
-    let (before, start) = (resident_memory(), Instant::now());
+    let (before, processor, start) = (resident_memory(), processor_time(), Instant::now());
     let mut results = Box::pin(reconciled_once(Controller::new(api, watcher::Config::default())));
     for _ in 0..count {
         results.next().await;
     }
-    let took = start.elapsed();
-    let peak = peak_memory().saturating_sub(before);
-    crate::measure::give_back();
-    let rest = resident_memory().saturating_sub(before);
-    Readings::default().time(took).memory(peak).rest(rest / count)
+    Readings::default()
+        .time(start.elapsed())
+        .processor(processor_time().saturating_sub(processor))
+        .memory(peak_memory().saturating_sub(before))
+        .rest(resident_memory().saturating_sub(before) / count)
 }
 
 /// A second list in which nothing changed.
 pub(crate) async fn relisted(count: usize) -> Readings {
-    let server = Server::new((0..count).map(server::small));
+    let server = Server::new(Shape::Small, count);
     let api = Api::<ConfigMap>::all(server.client());
     let counter = counted(reconciled_once(Controller::new(api, watcher::Config::default())));
     counter.reaches(count as u64).await;
@@ -123,6 +125,32 @@ pub(crate) async fn relisted(count: usize) -> Readings {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let extra = peak_memory().saturating_sub(before);
     Readings::default().count(counter.get() - count as u64).memory(extra).share(extra, before)
+}
+
+/// So many names come and go, of which a hundredth lives at each moment. Every reconcile asks to run again in an hour.
+pub(crate) async fn churned(count: usize) -> Readings {
+    let live = count / 100;
+    let server = Server::new(Shape::Small, 0);
+    let controller = Controller::new(Api::<ConfigMap>::all(server.client()), watcher::Config::default());
+    let (store, planned) = (controller.store(), planned(&controller));
+    let counter = counted(controller.run(
+        |_, _: Arc<()>| async { Ok::<_, Never>(Action::requeue(Duration::from_secs(3600))) },
+        |_, _, _| Action::await_change(),
+        Arc::new(()),
+    ));
+    server.churn(live, live);
+    counter.reaches(live as u64).await;
+    let before = resident_memory();
+    server.churn(count, live);
+    let last = ObjectRef::new(&server::name(count - 1)).within("default");
+    while store.get(&last).is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    Readings::default()
+        .memory(resident_memory().saturating_sub(before))
+        .objects(store.state().len())
+        .planned(planned())
 }
 
 /// Objects that are decoded already, put into a store.

@@ -1,7 +1,12 @@
-//! As much of an API server as a list and a watch need, in memory.
+//! As much of an API server as a list and a watch need.
+//!
+//! Lists are read from files that another process has written, so that the memory of a measured process is that of the
+//! side it runs.
 
 use std::{
     convert::Infallible,
+    path::Path,
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -21,6 +26,10 @@ use kube::{Client, client::Body};
 use tokio::sync::watch;
 
 const PAGE: usize = 500;
+/// How many lines of a watch come at once.
+const FRAME: usize = 50;
+/// The revision of every list.
+const REVISION: usize = 1_000_000;
 
 type Answer = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -67,38 +76,78 @@ pub(crate) fn large(number: usize) -> ConfigMap {
     object
 }
 
-/// Serves one kind by pages, and a watch that brings nothing until its history expires.
+/// What objects to serve.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    Small,
+    Large,
+}
+
+impl Shape {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// Writes the pages of a list into a folder: what `benches pages SHAPE COUNT FOLDER` does.
+pub(crate) fn write_pages(shape: &str, count: usize, folder: &Path) {
+    let object = match shape {
+        "small" => small,
+        "large" => large,
+        other => panic!("no shape {other}"),
+    };
+    let numbers: Vec<_> = (0..count).collect();
+    // An empty list is a page, too.
+    let pages = numbers.chunks(PAGE).len().max(1);
+    for page in 0..pages {
+        let numbers = numbers.iter().skip(page * PAGE).take(PAGE);
+        let items: Vec<_> = numbers.map(|number| object(*number)).collect();
+        let more = page + 1 < pages;
+        let next = if more {
+            (page + 1).to_string()
+        } else {
+            String::new()
+        };
+        let page_text = serde_json::json!({
+            "kind": "ConfigMapList",
+            "apiVersion": "v1",
+            "metadata": {"resourceVersion": REVISION.to_string(), "continue": next},
+            "items": items,
+        });
+        let text = serde_json::to_vec(&page_text).expect("a page");
+        std::fs::write(folder.join(page.to_string()), text).expect("it can be written");
+    }
+}
+
+/// Serves one kind by pages, and a watch.
 #[derive(Clone)]
 pub(crate) struct Server(Arc<State>);
 
 struct State {
-    pages: Vec<Bytes>,
+    pages: tempfile::TempDir,
     complete_lists: AtomicUsize,
-    expired: watch::Sender<bool>,
+    /// Ends every watch with 410 when it changes.
+    expired: watch::Sender<()>,
+    /// Up to which number objects were made, and from which on they live.
+    lives: watch::Sender<(usize, usize)>,
 }
 
 impl Server {
-    pub(crate) fn new(objects: impl Iterator<Item = ConfigMap>) -> Self {
-        let objects: Vec<_> = objects.collect();
-        let count = objects.chunks(PAGE).len();
-        let pages = objects.chunks(PAGE).enumerate().map(|(number, items)| {
-            let next = if number + 1 < count {
-                (number + 1).to_string()
-            } else {
-                String::new()
-            };
-            let page = serde_json::json!({
-                "kind": "ConfigMapList",
-                "apiVersion": "v1",
-                "metadata": {"resourceVersion": "1000000", "continue": next},
-                "items": items,
-            });
-            Bytes::from(serde_json::to_vec(&page).expect("a page"))
-        });
+    pub(crate) fn new(shape: Shape, count: usize) -> Self {
+        let pages = tempfile::tempdir().expect("a folder");
+        let written = Command::new(std::env::current_exe().expect("this program"))
+            .args(["pages", shape.name(), &count.to_string()])
+            .arg(pages.path())
+            .status();
+        assert!(written.expect("it starts").success(), "the pages are written");
         Self(Arc::new(State {
-            pages: pages.collect(),
+            pages,
             complete_lists: AtomicUsize::new(0),
-            expired: watch::Sender::new(false),
+            expired: watch::Sender::new(()),
+            lives: watch::Sender::new((0, 0)),
         }))
     }
 
@@ -118,8 +167,12 @@ impl Server {
 
     /// Ends every watch with 410, once.
     pub(crate) fn expire(&self) {
-        self.0.expired.send_replace(true);
-        self.0.expired.send_replace(false);
+        self.0.expired.send_replace(());
+    }
+
+    /// Tells of objects up to a number, and lets each live until so many came after it.
+    pub(crate) fn churn(&self, made: usize, live: usize) {
+        self.0.lives.send_replace((made, live));
     }
 
     fn answer(&self, query: &str) -> Response<Answer> {
@@ -136,30 +189,58 @@ impl Server {
         if parameter("watch").is_some() {
             return json(200, self.watch());
         }
-        let page = parameter("continue")
-            .and_then(|token| token.parse().ok())
-            .unwrap_or(0_usize);
-        if page + 1 == self.0.pages.len() {
+        let token = parameter("continue").filter(|token| !token.is_empty());
+        let page = token.unwrap_or("0");
+        let text = std::fs::read(self.0.pages.path().join(page)).expect("the page was written");
+        let next = page.parse::<usize>().expect("a number") + 1;
+        if !self.0.pages.path().join(next.to_string()).exists() {
             self.0.complete_lists.fetch_add(1, Ordering::Relaxed);
         }
-        json(200, full(self.0.pages[page].clone()))
+        json(200, full(text.into()))
     }
 
+    /// Lines of objects that come and go, until the history expires.
     fn watch(&self) -> Answer {
-        let mut expired = self.0.expired.subscribe();
-        let event = stream::once(async move {
-            if expired.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            let gone = concat!(
-                r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","#,
-                r#""message":"too old resource version","reason":"Expired","code":410}}"#,
-                "\n"
-            );
-            Ok::<_, Infallible>(Frame::data(Bytes::from_static(gone.as_bytes())))
+        let (expired, lives) = (self.0.expired.subscribe(), self.0.lives.subscribe());
+        let lines = stream::unfold((expired, lives, 0), |(mut expired, mut lives, made)| async move {
+            let wanted = async {
+                let wanted = lives.wait_for(|(until, _)| *until > made).await;
+                wanted.map(|wanted| *wanted)
+            };
+            let (text, made) = tokio::select! {
+                Ok(()) = expired.changed() => (GONE.to_owned(), made),
+                Ok((until, live)) = wanted => {
+                    let until = until.min(made + FRAME);
+                    ((made..until).map(|number| step(number, live)).collect(), until)
+                }
+                else => std::future::pending().await,
+            };
+            let frame = Ok::<_, Infallible>(Frame::data(Bytes::from(text)));
+            Some((frame, (expired, lives, made)))
         });
-        BodyExt::boxed_unsync(StreamBody::new(event))
+        BodyExt::boxed_unsync(StreamBody::new(lines))
     }
+}
+
+const GONE: &str = concat!(
+    r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","#,
+    r#""message":"too old resource version","reason":"Expired","code":410}}"#,
+    "\n"
+);
+
+/// An object comes, and the one so many before it goes.
+fn step(number: usize, live: usize) -> String {
+    let line = |kind: &str, number: usize, revision: usize| {
+        let mut object = serde_json::to_value(small(number)).expect("an object");
+        object["metadata"]["resourceVersion"] = revision.to_string().into();
+        format!("{}\n", serde_json::json!({"type": kind, "object": object}))
+    };
+    let revision = REVISION + 1 + 2 * number;
+    let mut text = line("ADDED", number, revision);
+    if let Some(gone) = number.checked_sub(live) {
+        text += &line("DELETED", gone, revision + 1);
+    }
+    text
 }
 
 fn full(bytes: Bytes) -> Answer {

@@ -39,8 +39,14 @@ impl Ready {
 
     /// The slot whose turn it is.
     pub(super) fn first<K: Eq + Hash>(&self, slots: &Slots<K>) -> Option<SlotId> {
-        let heads = self.lists.iter().rev().flatten().map(|list| list.first);
-        heads.min_by_key(|head| slots.get(*head).place().map(Place::rank))
+        let mut heads = self.lists.iter().rev().flatten().map(|list| list.first);
+        let one = heads.next()?;
+        // Mostly there is one list, and nothing to compare.
+        let rank = |head: &SlotId| slots.get(*head).place().map(Place::rank);
+        Some(heads.fold(
+            one,
+            |least, head| if rank(&head) < rank(&least) { head } else { least },
+        ))
     }
 
     /// Puts a slot at the end of the list of its level.

@@ -32,6 +32,8 @@ impl SlotId {
 #[derive(Debug)]
 pub(super) struct Slot<K> {
     pub(super) key: Arc<K>,
+    /// Of the key.
+    pub(super) hash: u64,
     /// The uid of the primary, as far as triggers told.
     pub(super) uid: Option<Uid>,
     /// Where the primary was found last.
@@ -121,9 +123,10 @@ impl Again {
 }
 
 impl<K> Slot<K> {
-    pub(super) fn new(key: Arc<K>, level: Level) -> Self {
+    pub(super) fn new(key: Arc<K>, hash: u64, level: Level) -> Self {
         Self {
             key,
+            hash,
             uid: None,
             seat: None,
             state: State::Idle,

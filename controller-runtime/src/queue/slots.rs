@@ -1,8 +1,11 @@
 //! The slots by number and by key.
 
-use std::{hash::Hash, sync::Arc};
+use std::{
+    hash::{BuildHasher, Hash},
+    sync::Arc,
+};
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Slot, SlotId, State};
 use crate::trigger::Level;
@@ -10,8 +13,9 @@ use crate::trigger::Level;
 /// Every key with something to do or to remember.
 #[derive(Debug)]
 pub(super) struct Slots<K> {
-    /// `entries[by_key[key]]` is the slot of `key`, and every occupied entry is named once.
-    by_key: HashMap<Arc<K>, SlotId>,
+    /// The numbers of the occupied entries, each once, found by the hash of its key.
+    by_key: HashTable<SlotId>,
+    hasher: DefaultHashBuilder,
     entries: Vec<Option<Slot<K>>>,
     /// The numbers of the empty entries.
     free: Vec<SlotId>,
@@ -22,7 +26,8 @@ pub(super) struct Slots<K> {
 impl<K> Default for Slots<K> {
     fn default() -> Self {
         Self {
-            by_key: HashMap::new(),
+            by_key: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             entries: Vec::new(),
             free: Vec::new(),
             freed: 0,
@@ -32,7 +37,12 @@ impl<K> Default for Slots<K> {
 
 impl<K: Eq + Hash> Slots<K> {
     pub(super) fn find(&self, key: &K) -> Option<SlotId> {
-        self.by_key.get(key).copied()
+        self.find_hashed(self.hasher.hash_one(key), key)
+    }
+
+    fn find_hashed(&self, hash: u64, key: &K) -> Option<SlotId> {
+        let found = self.by_key.find(hash, |id| *self.get(*id).key == *key);
+        found.copied()
     }
 
     pub(super) fn state(&self, id: SlotId) -> Option<&State> {
@@ -44,11 +54,11 @@ impl<K: Eq + Hash> Slots<K> {
     }
 
     pub(super) fn find_or_insert(&mut self, key: K, level: Level) -> SlotId {
-        if let Some(id) = self.find(&key) {
+        let hash = self.hasher.hash_one(&key);
+        if let Some(id) = self.find_hashed(hash, &key) {
             return id;
         }
-        let key = Arc::new(key);
-        let slot = Slot::new(Arc::clone(&key), level);
+        let slot = Slot::new(Arc::new(key), hash, level);
         let id = if let Some(id) = self.free.pop() {
             self.entries[id.index()] = Some(slot);
             id
@@ -57,7 +67,8 @@ impl<K: Eq + Hash> Slots<K> {
             self.entries.push(Some(slot));
             id
         };
-        self.by_key.insert(key, id);
+        let entries = &self.entries;
+        self.by_key.insert_unique(hash, id, |id| hash_of(entries, *id));
         id
     }
 
@@ -85,7 +96,9 @@ impl<K: Eq + Hash> Slots<K> {
 
     pub(super) fn remove(&mut self, id: SlotId) {
         if let Some(slot) = self.entries[id.index()].take() {
-            self.by_key.remove(&slot.key);
+            if let Ok(found) = self.by_key.find_entry(slot.hash, |other| *other == id) {
+                found.remove();
+            }
             self.free.push(id);
             self.freed += 1;
         }
@@ -114,9 +127,14 @@ impl<K: Eq + Hash> Slots<K> {
         self.entries.shrink_to_fit();
         self.free.retain(|id| id.index() < used);
         self.free.shrink_to_fit();
-        self.by_key.shrink_to_fit();
+        let entries = &self.entries;
+        self.by_key.shrink_to_fit(|id| hash_of(entries, *id));
         Some(used)
     }
+}
+
+fn hash_of<K>(entries: &[Option<Slot<K>>], id: SlotId) -> u64 {
+    entries[id.index()].as_ref().map_or(0, |slot| slot.hash)
 }
 
 #[cfg(test)]
@@ -127,8 +145,8 @@ impl<K: Eq + Hash> Slots<K> {
 
     pub(super) fn assert_invariants(&self) {
         assert_eq!(self.by_key.len() + self.free.len(), self.entries.len());
-        for (key, id) in &self.by_key {
-            assert!(Arc::ptr_eq(key, &self.get(*id).key));
+        for (id, slot) in self.iter() {
+            assert_eq!(self.find(&slot.key), Some(id));
         }
         assert!(self.free.iter().all(|id| self.entries[id.index()].is_none()));
     }

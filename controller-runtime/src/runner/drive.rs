@@ -4,6 +4,7 @@
 //! once, when it ends. User code is called outside of the queue's lock and inside a guard.
 
 use std::{
+    collections::VecDeque,
     error::Error as StdError,
     pin::Pin,
     sync::Arc,
@@ -22,7 +23,7 @@ use super::{
     life::Phase,
     limit::{Limit, Permits},
     outbox::Outbox,
-    shared::Shared,
+    shared::{BUDGET, Shared},
     task::{Port, Report},
     tell::Teller,
 };
@@ -36,13 +37,14 @@ use crate::{
     store::Cache,
 };
 
-/// How many reports one turn takes at most; then others get the thread.
-const BUDGET: usize = 1024;
 /// A timer sleeps no longer than this, so that no due is too far for the clock's wheel.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60 * 60);
 
 /// What a controller's stream yields.
 pub(crate) type Item<K, E> = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>;
+
+/// What waits to be yielded: the key is copied when it is, so that a batch of results costs no batch of allocations.
+type Told<K, E> = Result<(Arc<ObjectRef<K>>, Action), Box<Error<E, watcher::Error>>>;
 
 /// One run of the reconciler, as it is handed to it.
 #[derive(Clone, Debug)]
@@ -62,7 +64,8 @@ pub(crate) struct Run<K> {
 pub(super) struct Trip<K: Object> {
     pub(super) slot: SlotId,
     pub(super) key: Arc<ObjectRef<K>>,
-    pub(super) run: Run<K>,
+    /// The number of the run.
+    pub(super) id: u64,
     pub(super) seen: Seen,
     pub(super) started: Instant,
 }
@@ -113,11 +116,11 @@ pub(crate) struct Runner<K: Object, R, P, E: StdError + 'static> {
     /// Running keys by the number of their slot.
     pub(super) running: Vec<Option<Running>>,
     /// Reports that were taken and wait for their turn.
-    pub(super) reports: Vec<Report<K, E>>,
+    pub(super) reports: VecDeque<Report<K, E>>,
     /// Empty between turns; kept for their memory.
     pub(super) ends: Vec<End<K, E>>,
     pub(super) popped: Vec<Popped<ObjectRef<K>>>,
-    pub(super) outbox: Outbox<Item<K, E>>,
+    pub(super) outbox: Outbox<Told<K, E>>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
     pub(super) rng: fastrand::Rng,
     pub(super) runs: u64,
@@ -158,7 +161,7 @@ where
             before: Some(parts.before),
             pumps: Vec::new(),
             running: Vec::new(),
-            reports: Vec::new(),
+            reports: VecDeque::new(),
             ends: Vec::new(),
             popped: Vec::new(),
             outbox: Outbox::new(),
@@ -183,7 +186,8 @@ where
             self.turn(now, cx);
         }
         match self.outbox.pop() {
-            Some(result) => Poll::Ready(Some(result)),
+            Some(Ok((key, action))) => Poll::Ready(Some(Ok((Arc::unwrap_or_clone(key), action)))),
+            Some(Err(error)) => Poll::Ready(Some(Err(*error))),
             None if self.phase == Phase::Over => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -195,7 +199,8 @@ where
     /// moment: a turn for each report. One step back, and a turn takes the reports of all of them. Without a report there is
     /// nothing to wait for: two controllers that one task polls would make each other step back for ever.
     fn step_back(&mut self, cx: &mut Context<'_>) -> bool {
-        self.stepped_back = self.phase != Phase::Over && !self.stepped_back && self.port.has_reports();
+        let reports = !self.reports.is_empty() || self.port.has_reports();
+        self.stepped_back = self.phase != Phase::Over && !self.stepped_back && reports;
         if self.stepped_back {
             cx.waker().wake_by_ref();
         }
@@ -259,7 +264,7 @@ where
     fn end(&mut self, report: Report<K, E>) -> Option<End<K, E>> {
         let Report { trip, ended, at } = report;
         self.running.get_mut(trip.slot.index()).and_then(Option::take)?;
-        let (outcome, judged) = self.judge(&trip.run, ended);
+        let (outcome, judged) = self.judge(ended);
         Some(End {
             trip,
             at,
@@ -271,20 +276,18 @@ where
 
     /// Tells everyone but the queue.
     fn publish(&mut self, end: End<K, E>) {
-        let Trip {
-            run, key, started, ..
-        } = end.trip;
+        let Trip { id, key, started, .. } = end.trip;
         let took = end.at - started;
         self.teller
-            .finished(run.id, &key, &end.judged, took, end.next, end.at);
-        let key = Arc::unwrap_or_clone(key);
-        let erased = |key: ObjectRef<K>| Box::new(key.erase());
-        self.outbox.push(match end.judged {
-            Judged::Succeeded(action) => Ok((key, action)),
-            Judged::Failed(error) | Judged::GaveUp(error) => Err(Error::ReconcilerFailed(error, erased(key))),
-            Judged::Panicked(message) => Err(Error::Panicked(message, erased(key))),
-            Judged::TimedOut(limit) => Err(Error::TimedOut(limit, erased(key))),
-        });
+            .finished(id, &key, &end.judged, took, end.next, end.at);
+        let erased = |key: Arc<ObjectRef<K>>| Box::new(Arc::unwrap_or_clone(key).erase());
+        let error = match end.judged {
+            Judged::Succeeded(action) => return self.outbox.push(Ok((key, action))),
+            Judged::Failed(error) | Judged::GaveUp(error) => Error::ReconcilerFailed(error, erased(key)),
+            Judged::Panicked(message) => Error::Panicked(message, erased(key)),
+            Judged::TimedOut(limit) => Error::TimedOut(limit, erased(key)),
+        };
+        self.tell(error);
     }
 
     /// Sleeps until something is due.

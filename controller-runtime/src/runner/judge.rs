@@ -27,13 +27,13 @@ where
     E: StdError + 'static,
 {
     /// What the queue is told, and what everyone else is.
-    pub(super) fn judge(&mut self, run: &Run<K>, ended: Ended<E>) -> (Outcome, Judged<E>) {
+    pub(super) fn judge(&mut self, ended: Ended<K, E>) -> (Outcome, Judged<E>) {
         let roll = self.rng.f64();
         let retry = Outcome::Failed(After::Backoff(roll));
         match ended {
             Ended::Panicked(message) => (retry, Judged::Panicked(message)),
             Ended::TimedOut(limit) => (retry, Judged::TimedOut(limit)),
-            Ended::Returned(Ok(action)) => {
+            Ended::Succeeded(action) => {
                 let outcome = match action.clone().into_next() {
                     Next::Await | Next::GiveUp => Outcome::Done,
                     Next::Requeue(wait) => Outcome::Requeue(wait),
@@ -42,9 +42,9 @@ where
                 };
                 (outcome, Judged::Succeeded(action))
             }
-            Ended::Returned(Err(error)) => {
+            Ended::Failed(run, error) => {
                 let policy = &mut self.policy;
-                match guard(|| policy(run, &error)).map(Action::into_next) {
+                match guard(|| policy(&run, &error)).map(Action::into_next) {
                     Err(message) => (retry, Judged::Panicked(message)),
                     Ok(Next::Await) => (Outcome::Failed(After::Await), Judged::Failed(error)),
                     Ok(Next::GiveUp) => (Outcome::Failed(After::Await), Judged::GaveUp(error)),

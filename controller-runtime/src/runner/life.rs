@@ -2,6 +2,8 @@
 
 use std::error::Error as StdError;
 
+use kube::runtime::watcher;
+
 use super::{Depth, Runner, shared::Gate};
 use crate::{
     Error,
@@ -27,6 +29,10 @@ pub(super) enum Phase {
 }
 
 impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
+    pub(super) fn tell(&mut self, error: Error<E, watcher::Error>) {
+        self.outbox.push(Err(Box::new(error)));
+    }
+
     /// Reads what inputs and signals left in the shared state.
     pub(super) fn look_around(&mut self, now: Instant) -> Stage {
         let mut shared = self.shared.lock();
@@ -50,10 +56,10 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
         }
         drop(shared);
         for error in errors {
-            self.outbox.push(Err(Error::QueueError(error)));
+            self.tell(Error::QueueError(error));
         }
         if let Some(error) = broken {
-            self.outbox.push(Err(Error::RunnerError(error)));
+            self.tell(Error::RunnerError(error));
             stage = Stage::Stopped;
         }
         stage
@@ -92,8 +98,7 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
             running.task.abort();
             tracing::warn!(object.ref = %key, "still running at the end of the shutdown: dropped");
             self.teller.interrupted(running.id, &key, now - started);
-            self.outbox
-                .push(Err(Error::Interrupted(Box::new((*key).clone().erase()))));
+            self.tell(Error::Interrupted(Box::new((*key).clone().erase())));
         }
     }
 }

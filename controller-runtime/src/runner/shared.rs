@@ -24,8 +24,11 @@ use crate::{
     uid::Uid,
 };
 
-/// How many keys one turn gives out at most; then others get the thread.
-pub(super) const BUDGET: usize = 1024;
+/// How many reports one turn takes at most, and how many keys it gives out; then others get the thread.
+///
+/// As many tasks as a worker of tokio has room for in its own queue, and little enough that what a turn moves stays in the
+/// processor's cache.
+pub(super) const BUDGET: usize = 256;
 /// How many errors of outside streams wait for the result stream; older ones give way.
 const SOURCE_ERRORS: usize = 64;
 

@@ -95,16 +95,16 @@ where
         let trip = Trip {
             slot: popped.slot,
             key: popped.key,
-            run,
+            id,
             seen: Seen { uid, seat },
             started: now,
         };
         let task = match future {
-            Ok(future) => spawn(future, span, trip, timeout, permit, &self.port),
+            Ok(future) => spawn(future, span, run, trip, timeout, permit, &self.port),
             // Told as a task that ended at once, so that there is one way for outcomes.
             Err(message) => {
                 let failed = async move { std::panic::resume_unwind(Box::new(message)) };
-                spawn(failed, span, trip, timeout, permit, &self.port)
+                spawn(failed, span, run, trip, timeout, permit, &self.port)
             }
         };
         if index >= self.running.len() {
@@ -122,9 +122,7 @@ where
             .finish(popped.slot, Seen::default(), Outcome::Missing, now);
         self.teller.missed(&popped.key);
         tracing::debug!(object.ref = %popped.key, "not in the store: nothing to reconcile");
-        self.outbox.push(Err(Error::ObjectNotFound(Box::new(
-            (*popped.key).clone().erase(),
-        ))));
+        self.tell(Error::ObjectNotFound(Box::new((*popped.key).clone().erase())));
     }
 
     /// The object is paused: the change that ends it wakes the key again.

@@ -1,6 +1,7 @@
 //! One reconcile as a task of its own.
 
 use std::{
+    collections::VecDeque,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -10,17 +11,22 @@ use futures::FutureExt;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{drive::Trip, guard, limit::Permit, shared::Shared};
+use super::{Run, drive::Trip, guard, limit::Permit, shared::Shared};
 use crate::{
     Action,
     clock::{self, Instant},
     object::Object,
 };
 
+/// For how many reports room is kept.
+const KEPT: usize = 1024;
+
 /// How a task ended.
 #[derive(Debug)]
-pub(super) enum Ended<E> {
-    Returned(Result<Action, E>),
+pub(super) enum Ended<K, E> {
+    Succeeded(Action),
+    /// With the run, which the error policy is shown.
+    Failed(Run<K>, E),
     Panicked(String),
     TimedOut(Duration),
 }
@@ -29,27 +35,29 @@ pub(super) enum Ended<E> {
 #[derive(Debug)]
 pub(super) struct Report<K: Object, E> {
     pub(super) trip: Trip<K>,
-    pub(super) ended: Ended<E>,
+    pub(super) ended: Ended<K, E>,
     pub(super) at: Instant,
 }
 
 /// Where tasks leave their reports: at most one for each running key.
 pub(super) struct Port<K: Object, E> {
     shared: Arc<Shared<K>>,
-    reports: Mutex<Vec<Report<K, E>>>,
+    reports: Mutex<VecDeque<Report<K, E>>>,
 }
 
 impl<K: Object, E> Port<K, E> {
     pub(super) fn new(shared: Arc<Shared<K>>) -> Self {
         Self {
             shared,
-            reports: Mutex::new(Vec::new()),
+            reports: Mutex::default(),
         }
     }
 
     /// Takes all reports, in exchange for an empty list whose memory is used again.
-    pub(super) fn take(&self, into: &mut Vec<Report<K, E>>) {
+    pub(super) fn take(&self, into: &mut VecDeque<Report<K, E>>) {
         debug_assert!(into.is_empty());
+        // A burst is no reason to keep its memory.
+        into.shrink_to(KEPT);
         std::mem::swap(
             into,
             &mut self.reports.lock().unwrap_or_else(PoisonError::into_inner),
@@ -65,10 +73,10 @@ impl<K: Object, E> Port<K, E> {
             .is_empty()
     }
 
-    fn leave(&self, trip: Trip<K>, ended: Ended<E>) {
+    fn leave(&self, trip: Trip<K>, ended: Ended<K, E>) {
         let at = clock::now();
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.push(Report { trip, ended, at });
+        reports.push_back(Report { trip, ended, at });
         let first = reports.len() == 1;
         drop(reports);
         // Later reports are taken together with the first.
@@ -86,7 +94,7 @@ struct Duty<K: Object, E> {
 }
 
 impl<K: Object, E> Duty<K, E> {
-    fn fulfil(mut self, ended: Ended<E>) {
+    fn fulfil(mut self, ended: Ended<K, E>) {
         if let Some(trip) = self.trip.take() {
             self.port.leave(trip, ended);
         }
@@ -106,6 +114,7 @@ impl<K: Object, E> Drop for Duty<K, E> {
 pub(super) fn spawn<K, E>(
     reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
     span: tracing::Span,
+    run: Run<K>,
     trip: Trip<K>,
     timeout: Option<Duration>,
     permit: Option<Permit>,
@@ -122,8 +131,9 @@ where
     // Combinators rather than an async block, which would hold the reconcile twice.
     let caught = AssertUnwindSafe(reconcile)
         .catch_unwind()
-        .map(|result| match result {
-            Ok(result) => Ended::Returned(result),
+        .map(move |result| match result {
+            Ok(Ok(action)) => Ended::Succeeded(action),
+            Ok(Err(error)) => Ended::Failed(run, error),
             Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
         });
     let end = move |ended| {
