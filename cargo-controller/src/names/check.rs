@@ -73,6 +73,7 @@ const FRAMEWORK: &[&str] = &[
     "Failure",
     "FromReconcile",
     "Informer",
+    "Now",
     "ObjectMeta",
     "ObjectRef",
     "Operator",

@@ -1,8 +1,8 @@
-//! One key of the queue, seen from outside.
+//! The queue, and one key of it, seen from outside.
 
 use std::hash::Hash;
 
-use super::{Queue, SlotId, State};
+use super::{Queue, State};
 use crate::{
     clock::Instant,
     trigger::{Cause, Level},
@@ -45,14 +45,33 @@ impl<K: Eq + Hash> Queue<K> {
         })
     }
 
-    /// A running key shall not run again before `until` for what changed meanwhile. A deletion, and what someone asked
-    /// for, do not wait.
-    pub(crate) fn postpone(&mut self, id: SlotId, until: Instant) {
-        if let State::Running(run) = &mut self.slots.get_mut(id).state
-            && let Some(again) = &mut run.again
-            && again.level < Level::Explicit
-        {
-            again.due = again.due.max(until);
-        }
+    /// How many keys could run.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How many keys run.
+    pub(crate) fn running(&self) -> usize {
+        self.running
+    }
+
+    /// How many keys wait for their due.
+    pub(crate) fn waiting(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// How many running keys were asked to run again.
+    pub(crate) fn again(&self) -> usize {
+        self.again
+    }
+
+    /// How often a key became ready, since the start.
+    pub(crate) fn adds(&self) -> u64 {
+        self.adds
+    }
+
+    /// How many keys of each level could run.
+    pub(crate) fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
+        self.ready.by_level()
     }
 }

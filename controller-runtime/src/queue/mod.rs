@@ -121,36 +121,6 @@ impl<K: Eq + Hash> Queue<K> {
         self.settings = settings;
     }
 
-    /// How many keys could run.
-    pub(crate) fn ready(&self) -> usize {
-        self.ready.len()
-    }
-
-    /// How many keys run.
-    pub(crate) fn running(&self) -> usize {
-        self.running
-    }
-
-    /// How many keys wait for their due.
-    pub(crate) fn waiting(&self) -> usize {
-        self.timers.len()
-    }
-
-    /// How many running keys were asked to run again.
-    pub(crate) fn again(&self) -> usize {
-        self.again
-    }
-
-    /// How often a key became ready, since the start.
-    pub(crate) fn adds(&self) -> u64 {
-        self.adds
-    }
-
-    /// How many keys of each level could run.
-    pub(crate) fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
-        self.ready.by_level()
-    }
-
     /// When the next waiting key becomes ready.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.timers.first().map(|((due, _), _)| due)
@@ -198,6 +168,17 @@ impl<K: Eq + Hash> Queue<K> {
             State::Waiting { .. } | State::Ready(_) | State::Running(_) => {}
         }
         self.check(id);
+    }
+
+    /// A running key shall not run again before `until` for what changed meanwhile. A deletion, and what someone asked
+    /// for, do not wait.
+    pub(crate) fn postpone(&mut self, id: SlotId, until: Instant) {
+        if let State::Running(run) = &mut self.slots.get_mut(id).state
+            && let Some(again) = &mut run.again
+            && again.level < Level::Explicit
+        {
+            again.due = again.due.max(until);
+        }
     }
 
     /// Makes the keys ready whose due has come.

@@ -209,8 +209,7 @@ pub(super) async fn run<R: Reconciler>(
     let controller = triggers.into_iter().fold(controller, |controller, trigger| {
         controller.reconcile_on(trigger(Arc::clone(&context)))
     });
-    let own = OwnTrigger::new(&declaration, predicates, hooks, &own_writes, &book);
-    let controller = own
+    let controller = OwnTrigger::new(&declaration, predicates, hooks, &own_writes, &book)
         .connect(controller, &informer)
         .explained_by(book.clone(), own_writes.clone());
     let (client, kind) = (environment.client.clone(), start.kind().clone());
@@ -231,14 +230,12 @@ pub(super) async fn run<R: Reconciler>(
         client: client.clone(),
         origin: environment.origin,
     });
-    let requests = Requests::new(client, kind, declaration.name.clone());
-    let (cleanup, conditions) = (declaration.finalizer.clone().zip(cleanup), declaration.conditions);
     let around = Arc::new(Around {
-        requests,
+        requests: Requests::new(client, kind, declaration.name.clone()),
         function,
-        cleanup,
+        cleanup: declaration.finalizer.clone().zip(cleanup),
         status,
-        conditions,
+        conditions: declaration.conditions,
         preparations,
     });
     let reconcile = move |run: runner::Run<R::Object>| {
