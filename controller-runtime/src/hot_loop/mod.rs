@@ -1,7 +1,7 @@
 //! The guard against keys that run in circles: found by how they wait, slowed one by one, explained by the field that flaps.
 //!
-//! - [`Guard`] decides by timing alone, as pure data; the queue obeys it.
-//! - [`flapping`] reads from the last changes of the key which field repeats, for people, and acquits what makes progress.
+//! - `Guard` decides by timing alone, as pure data; the queue obeys it.
+//! - `flapping` reads from the last changes of the key which field repeats, for people, and acquits what makes progress.
 //! - [`HotLoop`] holds the limits.
 //!
 //! Own writes that the runtime knows of wake nobody anyway. What is left: two writers that do not agree, a write through a
