@@ -47,7 +47,7 @@ impl Server {
     /// let server = Server::new();
     /// let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "operators"}});
     /// server.install([namespace]).await.unwrap();
-    /// assert_eq!(server.journal().writes().name("operators").len(), 1);
+    /// assert_eq!(server.journal().writes().resource("namespaces").len(), 1);
     /// # }
     /// ```
     ///

@@ -17,7 +17,7 @@ mod strange {
     mod core {}
     mod test {}
 
-    #[controller_test(run = operator(), seed = 1, crate = super::runtime)]
+    #[controller_test(run = operator(), seed = 1, crate = runtime)]
     /// It is documented.
     pub(crate) async fn it_runs(cluster: Cluster) {
         cluster.settle().await;
@@ -25,7 +25,7 @@ mod strange {
     }
 
     fn operator() -> Operator {
-        Operator::new("accounts").controller(super::reconcile::controller())
+        Operator::new("accounts").controller(reconcile::controller())
     }
 }
 
