@@ -8,7 +8,6 @@
 
 mod bare;
 mod measure;
-mod operators;
 mod orders;
 mod server;
 mod table;
