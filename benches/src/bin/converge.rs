@@ -233,7 +233,7 @@ async fn measure(side: &str, client: &Client, count: usize) {
         let counts = Counts::default();
         let (stop, done) = start(side, client, &counts);
         rest(&counts, client, count).await;
-        let [reconciles, reads, writes] = counts.read();
+        let [reconciles, writes, reads] = counts.read();
         print_row(phase, side, count, [reconciles, writes, reads]);
         drop(stop);
         done.await.expect("it ends");
