@@ -34,27 +34,24 @@ where
             0 => usize::MAX,
             limit => usize::from(limit),
         };
-        let mut popped = std::mem::take(&mut self.popped);
-        let more = if let Some(shared_limit) = &mut self.permits {
-            let wanted = self.shared.could_pop(limit, now);
-            let mut permits = shared_limit.take(wanted, cx);
-            let running = self.shared.view().running;
-            self.shared.pop(&mut popped, running + permits.len(), now);
-            let more = permits.len() == wanted && wanted >= BUDGET;
-            for key in popped.drain(..) {
-                self.start(key, permits.pop(), now);
+        let (limit, mut permits, more_permitted) = match &mut self.permits {
+            Some(shared_limit) => {
+                let wanted = self.shared.could_pop(limit, now);
+                let permits = shared_limit.take(wanted, cx);
+                let running = self.shared.view().running;
+                let more = permits.len() == wanted && wanted >= BUDGET;
+                (running + permits.len(), permits, Some(more))
             }
-            more
-        } else {
-            let more = self.shared.pop(&mut popped, limit, now);
-            for key in popped.drain(..) {
-                self.start(key, None, now);
-            }
-            more
+            None => (limit, Vec::new(), None),
         };
+        let mut popped = std::mem::take(&mut self.popped);
+        let more = self.shared.pop(&mut popped, limit, now);
+        for key in popped.drain(..) {
+            self.start(key, permits.pop(), now);
+        }
         self.popped = popped;
         self.look_at_circles();
-        more
+        more_permitted.unwrap_or(more)
     }
 
     /// Tells of keys that were found to run in circles, or lets them go.
