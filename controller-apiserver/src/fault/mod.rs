@@ -198,34 +198,7 @@ pub enum Fault {
 impl Fault {
     /// A refusal with the usual reason and text of an HTTP code.
     pub fn status(code: u16) -> Self {
-        let (reason, message) = match code {
-            400 => ("BadRequest", "injected: bad request"),
-            401 => ("Unauthorized", "Unauthorized"),
-            403 => ("Forbidden", "injected: forbidden"),
-            404 => ("NotFound", "the server could not find the requested resource"),
-            409 => (
-                "Conflict",
-                "the object has been modified; please apply your changes to the latest version and try again",
-            ),
-            410 => ("Expired", "too old resource version"),
-            413 => ("RequestEntityTooLarge", "Request entity too large"),
-            422 => ("Invalid", "injected: invalid"),
-            429 => (
-                "TooManyRequests",
-                "the server has received too many requests and has asked us to try again later",
-            ),
-            503 => (
-                "ServiceUnavailable",
-                "the server is currently unable to handle the request",
-            ),
-            504 => (
-                "Timeout",
-                "the server was unable to return a response in the time allotted",
-            ),
-            _ => ("InternalError", "Internal error occurred: injected"),
-        };
-        let error = ApiError::new(code, reason, message);
-        Self::Answer(if code == 429 { error.retry_after(1) } else { error })
+        Self::Answer(refusal(code))
     }
 
     /// A word for the journal.
@@ -253,6 +226,38 @@ impl Fault {
             Self::StallBody => "stall-body",
         }
     }
+}
+
+/// A refusal with the usual reason and text of an HTTP code.
+fn refusal(code: u16) -> ApiError {
+    let (reason, message) = match code {
+        400 => ("BadRequest", "injected: bad request"),
+        401 => ("Unauthorized", "Unauthorized"),
+        403 => ("Forbidden", "injected: forbidden"),
+        404 => ("NotFound", "the server could not find the requested resource"),
+        409 => (
+            "Conflict",
+            "the object has been modified; please apply your changes to the latest version and try again",
+        ),
+        410 => ("Expired", "too old resource version"),
+        413 => ("RequestEntityTooLarge", "Request entity too large"),
+        422 => ("Invalid", "injected: invalid"),
+        429 => (
+            "TooManyRequests",
+            "the server has received too many requests and has asked us to try again later",
+        ),
+        503 => (
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+        ),
+        504 => (
+            "Timeout",
+            "the server was unable to return a response in the time allotted",
+        ),
+        _ => ("InternalError", "Internal error occurred: injected"),
+    };
+    let error = ApiError::new(code, reason, message);
+    if code == 429 { error.retry_after(1) } else { error }
 }
 
 /// Names an injected fault, to remove it.

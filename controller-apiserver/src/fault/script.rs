@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Fault, When};
+use super::{Fault, When, refusal};
 use crate::call::Verb;
-use crate::status::ApiError;
 
 /// A fault, and which requests it concerns.
 #[derive(Debug, Deserialize)]
@@ -116,14 +115,6 @@ impl Conditions {
             skip: self.skip,
             chance: self.chance,
         })
-    }
-}
-
-/// A refusal of this code, as [`Fault::status`] words it.
-fn refusal(code: u16) -> ApiError {
-    match Fault::status(code) {
-        Fault::Answer(error) => error,
-        _ => ApiError::internal("injected"),
     }
 }
 
