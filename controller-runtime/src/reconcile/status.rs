@@ -43,9 +43,8 @@ impl Status {
                 let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(Value::Array(conditions)) = fields.get_mut("conditions").map(Value::take) {
                     fields.remove("conditions");
-                    let all = wanted.entry("conditions").or_insert_with(|| json!([]));
                     for condition in conditions {
-                        put(all, condition);
+                        want(&mut wanted, condition);
                     }
                 }
                 wanted.extend(fields);
@@ -85,8 +84,7 @@ impl Status {
             message: message.into(),
         };
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let conditions = wanted.entry("conditions").or_insert_with(|| json!([]));
-        put(conditions, said.into_value());
+        want(&mut wanted, said.into_value());
     }
 
     /// What was set.
@@ -141,11 +139,7 @@ impl Said {
 
 /// Completes what is wanted by `Ready` and the generation that it is about. Pure.
 pub(super) fn with_ready(wanted: &mut Map<String, Value>, ready: Said, generation: Option<i64>) {
-    let conditions = wanted.entry("conditions").or_insert_with(|| json!([]));
-    if !conditions.is_array() {
-        *conditions = json!([]);
-    }
-    put(conditions, ready.into_value());
+    want(wanted, ready.into_value());
     if let Some(generation) = generation {
         wanted.insert("observedGeneration".to_owned(), json!(generation));
     }
@@ -190,6 +184,15 @@ pub(super) fn with_conditions(
     } else {
         wanted.insert("conditions".to_owned(), all);
     }
+}
+
+/// Wants a condition, beside those of other types that are wanted already.
+fn want(wanted: &mut Map<String, Value>, condition: Value) {
+    let conditions = wanted.entry("conditions").or_insert_with(|| json!([]));
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    put(conditions, condition);
 }
 
 /// Puts a condition into a list of them: in the place of the one of its type, or at the end.
