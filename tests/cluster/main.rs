@@ -244,6 +244,29 @@ impl Cluster {
         .await;
     }
 
+    /// Deletes all notes, and waits until they are cleaned up.
+    async fn delete_all(&self) {
+        let notes = self.notes();
+        for note in notes.list(&Default::default()).await.unwrap() {
+            notes
+                .delete(&note.name_any(), &DeleteParams::default())
+                .await
+                .unwrap();
+        }
+        self.until("all are cleaned up", || async {
+            let left = notes
+                .list(&Default::default())
+                .await
+                .map_err(|error| error.to_string())?;
+            if left.items.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{} left", left.items.len()))
+            }
+        })
+        .await;
+    }
+
     async fn until<T: Debug, F: Future<Output = Result<(), T>>>(&self, what: &str, holds: impl Fn() -> F) {
         let limit = Instant::now() + PATIENCE;
         while let Err(state) = holds().await {
@@ -299,28 +322,15 @@ fn an_object_is_followed_through_its_whole_life() {
                 }
             })
             .await;
+        cluster.delete_all().await;
         cluster
-            .notes()
-            .delete("a", &DeleteParams::default())
-            .await
-            .unwrap();
-        cluster
-            .until("it is gone, and its child", || async {
-                let note = cluster
-                    .notes()
-                    .get_opt("a")
-                    .await
-                    .map_err(|error| error.to_string())?;
+            .until("its child is gone", || async {
                 let map = cluster
                     .maps()
                     .get_opt("a")
                     .await
                     .map_err(|error| error.to_string())?;
-                if note.is_none() && map.is_none() {
-                    Ok(())
-                } else {
-                    Err("there".to_owned())
-                }
+                map.map_or(Ok(()), |_| Err("there".to_owned()))
             })
             .await;
         assert_eq!(process.desk.released.load(Ordering::Relaxed), 1);
@@ -348,27 +358,7 @@ fn a_paused_object_waits() {
         cluster.text_is("a", "first").await;
         cluster.notes().patch("a", &patched, &pause(None)).await.unwrap();
         cluster.text_is("a", "second").await;
-        for name in ["a", "b"] {
-            cluster
-                .notes()
-                .delete(name, &DeleteParams::default())
-                .await
-                .unwrap();
-        }
-        cluster
-            .until("both are cleaned up", || async {
-                let left = cluster
-                    .notes()
-                    .list(&Default::default())
-                    .await
-                    .map_err(|error| error.to_string())?;
-                if left.items.is_empty() {
-                    Ok(())
-                } else {
-                    Err(format!("{} left", left.items.len()))
-                }
-            })
-            .await;
+        cluster.delete_all().await;
         process.stop().await;
     });
 }
@@ -386,21 +376,7 @@ fn another_replica_takes_over_from_one_that_stops() {
         cluster.write("a", "second").await;
         cluster.text_is("a", "second").await;
         assert!(second.desk.runs.load(Ordering::Relaxed) > 0);
-        cluster
-            .notes()
-            .delete("a", &DeleteParams::default())
-            .await
-            .unwrap();
-        cluster
-            .until("it is cleaned up", || async {
-                let note = cluster
-                    .notes()
-                    .get_opt("a")
-                    .await
-                    .map_err(|error| error.to_string())?;
-                note.map_or(Ok(()), |_| Err("there".to_owned()))
-            })
-            .await;
+        cluster.delete_all().await;
         second.stop().await;
     });
 }

@@ -233,8 +233,7 @@ async fn measure(side: &str, client: &Client, count: usize) {
         let counts = Counts::default();
         let (stop, done) = start(side, client, &counts);
         rest(&counts, client, count).await;
-        let [reconciles, writes, reads] = counts.read();
-        print_row(phase, side, count, [reconciles, writes, reads]);
+        print_row(phase, side, count, counts.read());
         drop(stop);
         done.await.expect("it ends");
     }

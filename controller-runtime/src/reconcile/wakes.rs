@@ -25,14 +25,14 @@ pub(super) fn admitted<K: Object, T: Object>(
     book: &Book<K>,
     via: &Via<T>,
     delta: &Delta<T>,
-    mut requests: Vec<Request<K>>,
+    requests: Vec<Request<K>>,
 ) -> Vec<Request<K>> {
     if requests.is_empty() {
         return requests;
     }
     let change = book.heard(via, delta);
     let mut goes_on = Vec::with_capacity(requests.len());
-    for request in requests.drain(..) {
+    for request in requests {
         // The key is copied only for the book.
         let key = change.is_some().then(|| request.key.clone());
         let (admitted, fate) = own_writes.admit(delta, request);
