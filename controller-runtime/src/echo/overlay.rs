@@ -18,14 +18,14 @@ pub(crate) type Name = (Option<String>, String);
 /// A store reads through it, and clears it: an answer is held until the watch shows that version, a later one or the end of
 /// the object, or passes its revision without showing it (the object is outside of its selector). So no more is
 /// held than the watch is behind. Without numeric resourceVersions nothing is held.
-pub(crate) struct Overlay<T: Object> {
+pub(crate) struct Overlay<T> {
     written: Arc<Mutex<BTreeMap<Name, Written<T>>>>,
 }
 
 /// An [`Overlay`] that its store knows of.
-pub(crate) struct WeakOverlay<T: Object>(Weak<Mutex<BTreeMap<Name, Written<T>>>>);
+pub(crate) struct WeakOverlay<T>(Weak<Mutex<BTreeMap<Name, Written<T>>>>);
 
-impl<T: Object> WeakOverlay<T> {
+impl<T> WeakOverlay<T> {
     pub(crate) fn upgrade(&self) -> Option<Overlay<T>> {
         self.0.upgrade().map(|written| Overlay { written })
     }
@@ -158,7 +158,7 @@ impl<T: Object> Default for Overlay<T> {
     }
 }
 
-impl<T: Object> Clone for Overlay<T> {
+impl<T> Clone for Overlay<T> {
     fn clone(&self) -> Self {
         Self {
             written: Arc::clone(&self.written),

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use kube::Client;
 
 use super::{Attempt, Reconciler, Run};
-use crate::{declare::Declaration, object::Object, store::Store};
+use crate::{declare::Declaration, store::Store};
 
 /// A parameter of a reconcile function after the first.
 ///
@@ -70,7 +70,7 @@ impl<R: Reconciler> FromReconcile<R> for Attempt {
 impl<R, T> FromReconcile<R> for Store<T>
 where
     R: Reconciler + Declares<T>,
-    T: Object,
+    T: 'static,
 {
     fn from_reconcile(run: &Run<R>) -> Self {
         run.store()

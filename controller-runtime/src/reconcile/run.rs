@@ -131,17 +131,12 @@ impl<R: Reconciler> Run<R> {
     }
 
     /// The objects of a related kind. Those of a namespaced kind are looked for, and listed, in the namespace of the object.
-    pub fn store<T>(&self) -> Store<T>
+    // Nothing is asked of `T` but that it is declared: what is no kind could not be.
+    pub fn store<T: 'static>(&self) -> Store<T>
     where
         R: super::Declares<T>,
-        T: Object,
     {
-        let store = self.shared.stores.get::<T>();
-        let in_cluster = TypeId::of::<T::Scope>() == TypeId::of::<ClusterResourceScope>();
-        match self.object.meta().namespace.as_deref() {
-            Some(namespace) if !in_cluster => store.within(namespace),
-            _ => store,
-        }
+        self.shared.stores.get(self.object.meta().namespace.as_deref())
     }
 }
 
@@ -155,22 +150,36 @@ impl<R: Reconciler> fmt::Debug for Run<R> {
 
 /// The stores of a controller by type: one for each related kind.
 #[derive(Default)]
-pub(super) struct Stores(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub(super) struct Stores(HashMap<TypeId, Stored>);
+
+struct Stored {
+    /// A `Store` of the kind.
+    store: Box<dyn Any + Send + Sync>,
+    in_cluster: bool,
+}
 
 impl Stores {
     pub(super) fn insert<T: Object>(&mut self, store: Store<T>) {
-        self.0.insert(TypeId::of::<T>(), Box::new(store));
+        let stored = Stored {
+            store: Box::new(store),
+            in_cluster: TypeId::of::<T::Scope>() == TypeId::of::<ClusterResourceScope>(),
+        };
+        self.0.insert(TypeId::of::<T>(), stored);
     }
 
-    fn get<T: Object>(&self) -> Store<T> {
-        let store = self
-            .0
-            .get(&TypeId::of::<T>())
-            .and_then(|store| store.downcast_ref::<Store<T>>());
+    /// Bound to that namespace, if the kind has one.
+    fn get<T: 'static>(&self, namespace: Option<&str>) -> Store<T> {
+        let stored = self.0.get(&TypeId::of::<T>());
+        let known =
+            stored.and_then(|stored| Some((stored.store.downcast_ref::<Store<T>>()?, stored.in_cluster)));
         #[expect(
             clippy::expect_used,
             reason = "invariant: `Declares<T>` is written where the relation is, which inserts the store"
         )]
-        store.expect("the store of a declared kind").clone()
+        let (store, in_cluster) = known.expect("the store of a declared kind");
+        match namespace {
+            Some(namespace) if !in_cluster => store.within(namespace),
+            _ => store.clone(),
+        }
     }
 }

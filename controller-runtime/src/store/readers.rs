@@ -34,7 +34,7 @@ use crate::{
 /// assert!(store.get(("docs", "a")).is_some());
 /// assert!(store.within("docs").get("a").is_some());
 /// ```
-pub struct Store<T: Object> {
+pub struct Store<T> {
     pub(super) shared: Arc<Shared<T>>,
     readiness: Readiness,
     namespace: Option<Arc<str>>,
@@ -66,15 +66,6 @@ impl<T: Object> Store<T> {
         reflector.end_list(listing, None);
         reflector.set_synced();
         reflector.store()
-    }
-
-    /// The same store, bound to a namespace: names alone are looked for there.
-    #[must_use]
-    pub fn within(&self, namespace: &str) -> Self {
-        Self {
-            namespace: Some(namespace.into()),
-            ..self.clone()
-        }
     }
 
     /// The same store, bound to no namespace: a snapshot gives the objects of all.
@@ -234,12 +225,12 @@ impl<T: Object> Store<T> {
 
     /// The dynamic type of the objects.
     pub fn dyntype(&self) -> &T::DynamicType {
-        &self.shared.dyntype
+        self.shared.dyntype()
     }
 
     /// A reference to an object of this store.
     pub fn key_of(&self, object: &T) -> ObjectRef<T> {
-        key_of(object, &self.shared.dyntype)
+        key_of(object, self.shared.dyntype())
     }
 
     fn find(&self, namespace: Option<&str>, name: &str) -> Option<Arc<T>> {
@@ -303,7 +294,18 @@ pub(crate) fn key_of<T: Object>(object: &T, dyntype: &T::DynamicType) -> ObjectR
     }
 }
 
-impl<T: Object> Clone for Store<T> {
+impl<T> Store<T> {
+    /// The same store, bound to a namespace: names alone are looked for there.
+    #[must_use]
+    pub fn within(&self, namespace: &str) -> Self {
+        Self {
+            namespace: Some(namespace.into()),
+            ..self.clone()
+        }
+    }
+}
+
+impl<T> Clone for Store<T> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -317,7 +319,7 @@ impl<T: Object> Clone for Store<T> {
 impl<T: Object> fmt::Debug for Store<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("kind", &T::kind(&self.shared.dyntype))
+            .field("kind", &T::kind(self.shared.dyntype()))
             .field("synced", &self.is_synced())
             .field("len", &self.len())
             .field("namespace", &self.namespace)

@@ -76,7 +76,7 @@ impl<T: Object> Reflector<T> {
     pub fn subscribe(&self, handler: impl FnMut(&Delta<T>) + Send + 'static) -> Subscription {
         let mut subscribers = self.lock();
         let objects: Vec<_> = self.shared.read().iter().cloned().collect();
-        let dyntype = &self.shared.dyntype;
+        let dyntype = self.shared.dyntype();
         let snapshot = objects.into_iter().map(|object| Delta {
             key: key_of(&*object, dyntype),
             old: None,
@@ -153,7 +153,7 @@ impl<T: Object> Reflector<T> {
 
     fn put(&self, object: T, cause: DeltaCause, listing: Listing) {
         if names(object.meta()).1.is_empty() {
-            tracing::warn!(kind = %T::kind(&self.shared.dyntype), "an object without a name was left out of the store");
+            tracing::warn!(kind = %T::kind(self.shared.dyntype()), "an object without a name was left out of the store");
             return;
         }
         let mut subscribers = self.lock();
@@ -165,7 +165,7 @@ impl<T: Object> Reflector<T> {
         self.shared.show(namespace, name);
         if !subscribers.is_empty() {
             subscribers.tell(&Delta {
-                key: key_of(&*new, &self.shared.dyntype),
+                key: key_of(&*new, self.shared.dyntype()),
                 old,
                 new: Some(new),
                 cause,
@@ -179,7 +179,7 @@ impl<T: Object> Reflector<T> {
         self.shared.show(namespace, name);
         if !subscribers.is_empty() {
             subscribers.tell(&Delta {
-                key: key_of(object, &self.shared.dyntype),
+                key: key_of(object, self.shared.dyntype()),
                 old,
                 new: None,
                 cause,
@@ -204,7 +204,7 @@ impl<T: Object> Reflector<T> {
 impl<T: Object> fmt::Debug for Reflector<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reflector")
-            .field("kind", &T::kind(&self.shared.dyntype))
+            .field("kind", &T::kind(self.shared.dyntype()))
             .field("len", &self.shared.read().len())
             .finish_non_exhaustive()
     }

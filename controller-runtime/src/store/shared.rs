@@ -1,8 +1,11 @@
 //! What the readers and the one writer of a store share.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    any::Any,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use super::table::Table;
@@ -11,8 +14,10 @@ use crate::{
     object::Object,
 };
 
-pub(super) struct Shared<T: Object> {
-    pub(super) dyntype: T::DynamicType,
+// Neither this nor a store asks anything of `T` as a type: of a `Store<NotAKind>` in a signature the compiler then says one
+// thing, where it is used, and not once more for each mention. So the dynamic type, which only a kind has, stands erased.
+pub(super) struct Shared<T> {
+    dyntype: Box<dyn Any + Send + Sync>,
     table: RwLock<Table<T>>,
     synced: AtomicBool,
     /// The namespaces that sources fill, and the revision that each has delivered completely; 0 when unknown.
@@ -28,13 +33,18 @@ impl<T: Object> Shared<T> {
             .into_iter()
             .map(|namespace| (namespace, AtomicU64::new(0)));
         Self {
-            dyntype,
+            dyntype: Box::new(dyntype),
             table: RwLock::new(Table::new()),
             synced: AtomicBool::new(false),
             sources: sources.collect(),
             overlays: Mutex::default(),
             overlaid: AtomicBool::new(false),
         }
+    }
+
+    #[expect(clippy::expect_used, reason = "`new`, which alone makes one, put it in")]
+    pub(super) fn dyntype(&self) -> &T::DynamicType {
+        self.dyntype.downcast_ref().expect("the dynamic type of the kind")
     }
 
     // Nothing that panics runs under the lock, so a poisoned table is whole.
