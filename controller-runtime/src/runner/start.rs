@@ -46,12 +46,14 @@ where
         };
         let mut popped = std::mem::take(&mut self.popped);
         let more = self.shared.pop(&mut popped, limit, now);
+        let mut passed_over = false;
         for key in popped.drain(..) {
-            self.start(key, permits.pop(), now);
+            passed_over |= !self.start(key, permits.pop(), now);
         }
         self.popped = popped;
         self.look_at_circles();
-        more_permitted.unwrap_or(more)
+        // What was not started leaves its place to another, and nothing else would tell of that.
+        passed_over || more_permitted.unwrap_or(more)
     }
 
     /// Tells of keys that were found to run in circles, or lets them go.
@@ -64,20 +66,21 @@ where
         }
     }
 
-    fn start(&mut self, popped: Popped<ObjectRef<K>>, permit: Option<Permit>, now: Instant) {
+    /// Starts a run, if there is something to run for; tells whether.
+    fn start(&mut self, popped: Popped<ObjectRef<K>>, permit: Option<Permit>, now: Instant) -> bool {
         self.settled = false;
         let Some(found) = self.cache.find_again(&popped.key, popped.seat) else {
             self.miss(&popped, now);
-            return;
+            return false;
         };
         let Found { object, uid, seat } = found;
         if seat.is_none() && object.meta().namespace != popped.key.namespace {
             self.redirect(&popped, &object, now);
-            return;
+            return false;
         }
         if is_paused(object.meta()) {
             self.leave_alone(&popped, now);
-            return;
+            return false;
         }
         self.runs += 1;
         let run = Run {
@@ -88,7 +91,7 @@ where
         let span = self.teller.started(&run, &popped, &self.shared, now);
         let reconcile = &mut self.reconcile;
         let future = guard(|| span.in_scope(|| reconcile(run.clone())));
-        let (id, index, timeout) = (run.id, popped.slot.index(), self.config.timeout);
+        let (id, index) = (run.id, popped.slot.index());
         let trip = Trip {
             slot: popped.slot,
             key: popped.key,
@@ -97,11 +100,11 @@ where
             started: now,
         };
         let task = match future {
-            Ok(future) => spawn(future, span, run, trip, timeout, permit, &self.port),
+            Ok(future) => spawn(future, span, run, trip, &self.care, permit, &self.port),
             // Told as a task that ended at once, so that there is one way for outcomes.
             Err(message) => {
                 let failed = async move { std::panic::resume_unwind(Box::new(message)) };
-                spawn(failed, span, run, trip, timeout, permit, &self.port)
+                spawn(failed, span, run, trip, &self.care, permit, &self.port)
             }
         };
         if index >= self.running.len() {
@@ -109,6 +112,7 @@ where
         }
         debug_assert!(self.running[index].is_none(), "a key never runs twice at once");
         self.running[index] = Some(Running { id, task });
+        true
     }
 
     /// The object is not in the store.
