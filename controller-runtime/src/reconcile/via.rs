@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use crate::{
     Backoff, clock,
     object::{Object, ObjectRef},
+    runner::guard,
     store::{Delta, DeltaCause, Store},
     trigger::{self, Mapped, Names, References, Request, TryMapped},
 };
@@ -75,9 +76,14 @@ impl<T: Object, K: Object> Mapper<T, K> {
         I: IntoIterator<Item = ObjectRef<K>>,
         E: fmt::Display,
     {
-        let map = move |object: &T| match map(object) {
-            Ok(keys) => Ok(keys.into_iter().collect::<Vec<_>>()),
-            Err(error) => Err(error.to_string()),
+        // A panic is one more way to fail: what is owed is still owed, and nobody else pays for it.
+        let map = move |object: &T| {
+            let called = guard(|| map(object).map(|keys| keys.into_iter().collect::<Vec<_>>()));
+            match called {
+                Ok(Ok(keys)) => Ok(keys),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(panic) => Err(format!("it panicked: {panic}")),
+            }
         };
         Self(Map::Fallible(Arc::new(Owed {
             mapped: Mutex::new(TryMapped::new(Backoff::default(), map)),

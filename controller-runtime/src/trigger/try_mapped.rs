@@ -97,9 +97,13 @@ impl<T: Object, K: Object, E> TryMapped<T, K, E> {
     /// Tries again what is due.
     pub fn retry(&mut self, now: Instant, roll: f64) -> Mapped<K, E> {
         let mut outcome = Mapped::nothing();
-        let later = self.due.split_off(&(now, u64::MAX));
-        for key in std::mem::replace(&mut self.due, later).into_values() {
-            if let Some(owed) = self.owed.remove(&key) {
+        let due: Vec<_> = self
+            .due
+            .range(..=(now, u64::MAX))
+            .map(|(_, key)| key.clone())
+            .collect();
+        for key in due {
+            if let Some(owed) = self.take(&key) {
                 self.settle(
                     owed.delta,
                     owed.versions,
@@ -109,7 +113,6 @@ impl<T: Object, K: Object, E> TryMapped<T, K, E> {
                 );
             }
         }
-        shrink(&mut self.owed);
         outcome
     }
 

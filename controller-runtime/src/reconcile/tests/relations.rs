@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -218,6 +218,48 @@ async fn what_a_mapper_could_not_map_is_mapped_later() {
     assert_eq!(notes.take(), [""; 0]);
     world.advance(Duration::from_secs(30)).await;
     assert_eq!(notes.take(), ["a"]);
+    running.stop().await;
+}
+
+/// Of the secrets that could not be mapped at first, one makes the mapper panic each time.
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+fn explosive(secret: &Secret) -> Result<Vec<ObjectRef<ServiceAccount>>, String> {
+    match PANICS.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => Err("no luck".to_owned()),
+        _ => {
+            assert_ne!(secret.name_any(), "a", "a panic of the mapper");
+            Ok(vec![ObjectRef::new(&secret.name_any()).within("docs")])
+        }
+    }
+}
+
+#[controller(name = "explosive", watches(Secret, try_map(explosive)))]
+async fn exploded(account: Arc<ServiceAccount>, notes: Arc<Notes>) -> Result<Action, kube::Error> {
+    notes.note(account.name_any());
+    Ok(Action::await_change())
+}
+
+/// kubernetes-sigs/controller-runtime#1996: the second try of one must not take that of the others with it.
+#[tokio::test(start_paused = true)]
+async fn a_mapper_that_panics_owes_no_less() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    for name in ["a", "b", "c"] {
+        world.create(&service_account(name)).await;
+    }
+    let running = world.start(exploded::controller(notes.clone())).await;
+    notes.take();
+    for name in ["a", "b"] {
+        world.create(&secret(name)).await;
+    }
+    world.settle().await;
+    assert_eq!(notes.take(), [""; 0]);
+    world.advance(Duration::from_secs(30)).await;
+    assert_eq!(notes.take(), ["b"]);
+    world.create(&secret("c")).await;
+    world.advance(Duration::from_secs(30)).await;
+    assert_eq!(notes.take(), ["c"]);
     running.stop().await;
 }
 
