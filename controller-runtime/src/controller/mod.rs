@@ -28,7 +28,7 @@ use crate::{
     echo::OwnWrites,
     explain::{self, Book, Fate, PRIMARY, Via},
     object::Object,
-    runner::{Gauge, Limit, Observer, Shared},
+    runner::{Afterword, Gauge, Limit, Observer, Shared},
     shutdown::Stage,
     store::{Cache, Delta},
     trigger::{self, Predicate, Request},
@@ -70,6 +70,7 @@ pub struct Controller<K: Object> {
     inputs: Vec<Input<K>>,
     config: Config,
     limit: Option<Limit>,
+    afterword: Option<Afterword<K>>,
     backoff: TriggerBackoff,
     /// What begins each stage of the shutdown.
     stops: Vec<(Stage, BoxFuture<'static, ()>)>,
@@ -91,6 +92,7 @@ impl<K: Object> Controller<K> {
             inputs: Vec::new(),
             config: Config::default(),
             limit: None,
+            afterword: None,
             backoff: TriggerBackoff::default(),
             stops: Vec::new(),
             stops_on_signal: false,
@@ -211,6 +213,12 @@ impl<K: Object> Controller<K> {
     /// Watches run meanwhile, so that a standby takes over with warm caches.
     pub fn hold_until(mut self, begin: impl Future<Output = ()> + Send + 'static) -> Self {
         self.hold = Some(begin.boxed());
+        self
+    }
+
+    /// What is done after a run that panicked or took too long.
+    pub(crate) fn after_interruption(mut self, afterword: Option<Afterword<K>>) -> Self {
+        self.afterword = afterword;
         self
     }
 

@@ -79,6 +79,7 @@ impl<K: Object> Controller<K> {
             },
             config: self.config,
             limit: self.limit,
+            afterword: self.afterword,
             teller,
             reconcile,
             policy,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use kube::Client;
 
 use super::{
@@ -27,7 +27,7 @@ use crate::{
     echo::{Overlay, OwnWrites},
     explain::{Book, Via},
     object::{Object, ObjectRef},
-    runner::{self, Inlet, Observer},
+    runner::{self, Afterword, Inlet, Observer},
     store::{Delta, Store, key_of},
     trigger::{Predicate, Request},
     watch::{Informer, Pruning},
@@ -238,10 +238,24 @@ pub(super) async fn run<R: Reconciler>(
         conditions: declaration.conditions,
         preparations,
     });
-    let reconcile = move |run: runner::Run<R::Object>| {
+    let begin = move |run: runner::Run<R::Object>| {
         let key = key_of(&*run.object, primaries.dyntype());
         let watch = EchoWatch::begin(&own_writes, &book, &inlet, key);
-        let reconciling = Arc::clone(&around).run(Run::new(run.object, run.failures, Arc::clone(&shared)));
+        (watch, Run::new(run.object, run.failures, Arc::clone(&shared)))
+    };
+    let (begin_again, afterword) = (begin.clone(), Arc::clone(&around));
+    let afterword: Afterword<R::Object> = Arc::new(move |run, interrupted| {
+        let ((watch, run), around) = (begin_again(run), Arc::clone(&afterword));
+        async move {
+            let _watch = watch;
+            around.interrupted(&run, interrupted).await;
+        }
+        .boxed()
+    });
+    let controller = controller.after_interruption(around.conditions.then_some(afterword));
+    let reconcile = move |run| {
+        let (watch, run) = begin(run);
+        let reconciling = Arc::clone(&around).run(run);
         async move {
             let _watch = watch;
             reconciling.await

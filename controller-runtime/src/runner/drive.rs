@@ -24,7 +24,7 @@ use super::{
     limit::{Limit, Permits},
     outbox::Outbox,
     shared::{BUDGET, Shared},
-    task::{Port, Report},
+    task::{Afterword, Care, Port, Report},
     tell::Teller,
 };
 use crate::{
@@ -94,6 +94,7 @@ pub(crate) struct Parts<K: Object, R, P> {
     pub(crate) before: Before<K>,
     pub(crate) config: Config,
     pub(crate) limit: Option<Limit>,
+    pub(crate) afterword: Option<Afterword<K>>,
     pub(crate) teller: Teller<K>,
     pub(crate) reconcile: R,
     pub(crate) policy: P,
@@ -105,6 +106,7 @@ pub(crate) struct Runner<K: Object, R, P, E: StdError + 'static> {
     pub(super) config: Config,
     /// What other controllers share with this one.
     pub(super) permits: Option<Permits>,
+    pub(super) care: Care<K>,
     pub(super) teller: Teller<K>,
     pub(super) reconcile: R,
     pub(super) policy: P,
@@ -153,6 +155,10 @@ where
             rng: clock::rng(parts.config.seed),
             shared: parts.shared,
             cache: parts.cache,
+            care: Care {
+                timeout: parts.config.timeout,
+                afterword: parts.afterword,
+            },
             config: parts.config,
             permits: parts.limit.map(Permits::of),
             teller: parts.teller,

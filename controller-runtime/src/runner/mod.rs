@@ -31,4 +31,5 @@ pub use limit::Limit;
 pub use observer::{Circle, Event, Finished, Observer, Outcome, SourceChange, Started, Subject};
 pub use shared::Inlet;
 pub(crate) use shared::Shared;
+pub(crate) use task::{Afterword, Interrupted};
 pub(crate) use tell::Teller;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
@@ -31,6 +31,19 @@ pub(super) enum Ended<K, E> {
     TimedOut(Duration),
 }
 
+/// What ended a run from outside of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Interrupted {
+    Panicked,
+    TimedOut(Duration),
+}
+
+/// What follows a run that was interrupted, before its end is told. It has the time of [`AFTERWORD`].
+pub(crate) type Afterword<K> = Arc<dyn Fn(Run<K>, Interrupted) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// A status is written in this time, or not at all.
+const AFTERWORD: Duration = Duration::from_secs(10);
+
 /// What a task leaves behind.
 #[derive(Debug)]
 pub(super) struct Report<K: Object, E> {
@@ -43,6 +56,16 @@ pub(super) struct Report<K: Object, E> {
 pub(super) struct Port<K: Object, E> {
     shared: Arc<Shared<K>>,
     reports: Mutex<VecDeque<Report<K, E>>>,
+}
+
+impl<K, E> Ended<K, E> {
+    fn interrupted(&self) -> Option<Interrupted> {
+        match self {
+            Self::Panicked(_) => Some(Interrupted::Panicked),
+            Self::TimedOut(limit) => Some(Interrupted::TimedOut(*limit)),
+            Self::Succeeded(_) | Self::Failed(..) => None,
+        }
+    }
 }
 
 impl<K: Object, E> Port<K, E> {
@@ -110,13 +133,20 @@ impl<K: Object, E> Drop for Duty<K, E> {
     }
 }
 
+/// What is done around a reconcile.
+#[derive(Clone)]
+pub(super) struct Care<K> {
+    pub(super) timeout: Option<Duration>,
+    pub(super) afterword: Option<Afterword<K>>,
+}
+
 /// Runs a reconcile; its panic and its timeout become reports. The permit is given back when it has ended.
 pub(super) fn spawn<K, E>(
     reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
     span: tracing::Span,
     run: Run<K>,
     trip: Trip<K>,
-    timeout: Option<Duration>,
+    care: &Care<K>,
     permit: Option<Permit>,
     port: &Arc<Port<K, E>>,
 ) -> JoinHandle<()>
@@ -128,6 +158,7 @@ where
         port: Arc::clone(port),
         trip: Some(trip),
     };
+    let afterword = care.afterword.clone().map(|afterword| (afterword, run.clone()));
     // Combinators rather than an async block, which would hold the reconcile twice.
     let caught = AssertUnwindSafe(reconcile)
         .catch_unwind()
@@ -140,13 +171,40 @@ where
         drop(permit);
         duty.fulfil(ended);
     };
-    // Two kinds of task rather than one that has room for a timer which is seldom used.
-    match timeout {
-        None => tokio::spawn(caught.map(end).instrument(span)),
-        Some(limit) => {
-            let limited =
-                tokio::time::timeout(limit, caught).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit)));
-            tokio::spawn(limited.map(end).instrument(span))
-        }
+    // Several kinds of task rather than one that has room for what is seldom used.
+    match (care.timeout, afterword) {
+        (None, None) => tokio::spawn(caught.map(end).instrument(span)),
+        (Some(limit), None) => tokio::spawn(limited(caught, limit).map(end).instrument(span)),
+        (None, Some(afterword)) => tokio::spawn(followed(caught, afterword).map(end).instrument(span)),
+        (Some(limit), Some(afterword)) => tokio::spawn(
+            followed(limited(caught, limit), afterword)
+                .map(end)
+                .instrument(span),
+        ),
     }
+}
+
+fn limited<K, E>(
+    run: impl Future<Output = Ended<K, E>>,
+    limit: Duration,
+) -> impl Future<Output = Ended<K, E>> {
+    tokio::time::timeout(limit, run).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit)))
+}
+
+/// The afterword comes when the run is dropped, and cannot make its outcome another.
+fn followed<K, E>(
+    run: impl Future<Output = Ended<K, E>>,
+    (afterword, again): (Afterword<K>, Run<K>),
+) -> impl Future<Output = Ended<K, E>> {
+    run.then(async move |ended| {
+        if let Some(interrupted) = ended.interrupted()
+            && let Ok(last) = guard(|| afterword(again, interrupted))
+        {
+            let caught = AssertUnwindSafe(last).catch_unwind();
+            if !matches!(tokio::time::timeout(AFTERWORD, caught).await, Ok(Ok(()))) {
+                tracing::warn!("what follows an interrupted reconcile did not come to its end");
+            }
+        }
+        ended
+    })
 }
