@@ -1,18 +1,19 @@
 //! What goes around the user's function: the finalizer before it, the cleanup instead of it, the status after it.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use futures::future::BoxFuture;
 use kube::Resource;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Failed, ReconcileError, Reconciler, Retry, Run, finalizer,
+    Failed, ReconcileError, Reconciler, Retry, Run,
+    finalizer::{self, Edited},
     requests::{Requests, is_gone, is_lost_race},
     status::{self, ReadStatus, Said},
     wiring::Function,
 };
-use crate::{Action, object::ObjectRef, store::key_of};
+use crate::{Action, object::ObjectRef, runner::Interrupted, store::key_of};
 
 /// So often a status is written while others write at the same time; then the backoff of the key takes over.
 const TRIES: usize = 5;
@@ -46,19 +47,16 @@ impl<R: Reconciler> Around<R> {
             if finalizer::is_dying(run.object().meta()) {
                 return self.clean_up(&run, finalizer, cleanup).await;
             }
-            let stored = finalizer::add(&self.requests, run.object(), finalizer)
-                .await
-                .map_err(Failed::new)?;
-            match stored.filter(|object| !finalizer::is_dying(object.meta())) {
-                Some(object) => {
-                    if !Arc::ptr_eq(&object, run.object()) {
-                        run.wrote(&object);
-                    }
-                    run.object = object;
+            run.object = match finalizer::add(&self.requests, run.object(), finalizer).await {
+                Err(error) => return self.finish(&run, Err(Failed::new(error))).await,
+                Ok(Edited::Written(object)) => {
+                    run.wrote(&object);
+                    object
                 }
+                Ok(Edited::Found(object)) if !finalizer::is_dying(object.meta()) => object,
                 // Its deletion is told by a watch.
-                None => return Ok(Action::await_change()),
-            }
+                Ok(Edited::Found(_) | Edited::Gone) => return Ok(Action::await_change()),
+            };
         }
         let outcome = (self.function)(&run).await;
         self.finish(&run, outcome).await
@@ -76,13 +74,18 @@ impl<R: Reconciler> Around<R> {
         if let Err(error) = cleanup(run).await {
             return self.finish(run, Err(error)).await;
         }
-        if let Some(left) = finalizer::remove(&self.requests, run.object(), finalizer)
-            .await
-            .map_err(Failed::new)?
-        {
-            run.wrote(&left);
+        match finalizer::remove(&self.requests, run.object(), finalizer).await {
+            Err(error) => return self.finish(run, Err(Failed::new(error))).await,
+            Ok(Edited::Written(left)) => run.wrote(&left),
+            Ok(Edited::Found(_) | Edited::Gone) => {}
         }
         Ok(Action::await_change())
+    }
+
+    /// The run came to no end of its own: its object is told so, as of any other failure.
+    pub(super) async fn interrupted(&self, run: &Run<R>, how: Interrupted) {
+        let failed = self.finish(run, Err(Failed::new(how))).await;
+        debug_assert!(failed.is_err(), "nothing makes it a success");
     }
 
     /// Writes the status that the run wants.
@@ -135,18 +138,22 @@ impl<R: Reconciler> Around<R> {
             match self.requests.merge_status(meta, &patch).await {
                 Ok(answer) => {
                     let answer = Arc::new(answer);
-                    run.wrote(&answer);
+                    // The same version: the server found nothing to change, and somebody else made it.
+                    if answer.meta().resource_version != meta.resource_version {
+                        run.wrote(&answer);
+                    }
                     return kept(&wanted, &read(&answer));
                 }
                 Err(error) if is_gone(&error) => return Ok(()),
                 Err(error) if !is_lost_race(&error) || attempt + 1 == TRIES => {
                     return Err(Failed::new(error));
                 }
-                Err(error) => tracing::debug!(%error, "the object changed during the reconcile"),
-            }
-            match self.requests.read(meta).await.map_err(Failed::new)? {
-                Some(newer) => object = Arc::new(newer),
-                None => return Ok(()),
+                Err(error) => {
+                    tracing::debug!(%error, "the object changed during the reconcile");
+                    // A read may be old: that it does not find the object is no proof. If it is gone, the next run finds that.
+                    let newer = self.requests.read(meta).await.map_err(Failed::new)?;
+                    object = Arc::new(newer.ok_or_else(|| Failed::new(error))?);
+                }
             }
         }
         Ok(())
@@ -176,6 +183,27 @@ impl ReconcileError for NotKept {
 
     fn reason(&self) -> &'static str {
         "StatusNotKept"
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // What a panic says was written for nobody but who wrote the code.
+            Self::Panicked => f.write_str("the reconcile panicked; the operator's log says where"),
+            Self::TimedOut(limit) => write!(f, "the reconcile took longer than {limit:?}"),
+        }
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+impl ReconcileError for Interrupted {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Panicked => "Panicked",
+            Self::TimedOut(_) => "TimedOut",
+        }
     }
 }
 

@@ -22,22 +22,31 @@ pub(super) fn holds(meta: &ObjectMeta, finalizer: &str) -> bool {
     meta.finalizers.iter().flatten().any(|other| other == finalizer)
 }
 
-/// Stores the finalizer. Gives the object as it is then; `None` if it is gone or dying, and gets none any more.
+/// The object after an edit.
+pub(super) enum Edited<K> {
+    /// Written now, by this edit.
+    Written(Arc<K>),
+    /// As it was already, here or when it was read again.
+    Found(Arc<K>),
+    Gone,
+}
+
+/// Stores the finalizer, if the object is there and does not die: then it gets none any more.
 pub(super) async fn add<K: Object>(
     requests: &Requests<K>,
     object: &Arc<K>,
     finalizer: &str,
-) -> Result<Option<Arc<K>>, kube::Error> {
+) -> Result<Edited<K>, kube::Error> {
     let wanted = |meta: &ObjectMeta| !is_dying(meta) && !holds(meta, finalizer);
     edit(requests, object, &wanted, &|meta| adding(meta, finalizer)).await
 }
 
-/// Removes the finalizer, if it is there. `None` says that the object is gone.
+/// Removes the finalizer, if it is there.
 pub(super) async fn remove<K: Object>(
     requests: &Requests<K>,
     object: &Arc<K>,
     finalizer: &str,
-) -> Result<Option<Arc<K>>, kube::Error> {
+) -> Result<Edited<K>, kube::Error> {
     edit(requests, object, &|meta| holds(meta, finalizer), &|meta| {
         removing(meta, finalizer)
     })
@@ -49,21 +58,23 @@ async fn edit<K: Object>(
     object: &Arc<K>,
     wanted: &(dyn Fn(&ObjectMeta) -> bool + Sync),
     patch: &(dyn Fn(&ObjectMeta) -> Value + Sync),
-) -> Result<Option<Arc<K>>, kube::Error> {
+) -> Result<Edited<K>, kube::Error> {
     let mut object = Arc::clone(object);
     for _ in 0..TRIES {
         if !wanted(object.meta()) {
-            return Ok(Some(object));
+            return Ok(Edited::Found(object));
         }
-        match requests.json_patch(object.meta(), &patch(object.meta())).await {
-            Ok(answer) => return Ok(Some(Arc::new(answer))),
-            Err(error) if is_gone(&error) => return Ok(None),
+        let lost = match requests.json_patch(object.meta(), &patch(object.meta())).await {
+            Ok(answer) => return Ok(Edited::Written(Arc::new(answer))),
+            Err(error) if is_gone(&error) => return Ok(Edited::Gone),
             Err(error) if !is_lost_race(&error) => return Err(error),
-            Err(error) => tracing::debug!(%error, "someone else changed the object at the same time"),
-        }
+            Err(error) => error,
+        };
+        tracing::debug!(error = %lost, "someone else changed the object at the same time");
         match requests.read(object.meta()).await? {
             Some(now) => object = Arc::new(now),
-            None => return Ok(None),
+            // A read may be old: that it does not find the object is no proof. If it is gone, the next run finds that.
+            None => return Err(lost),
         }
     }
     // What is asked for is still to be done; the next run does it.

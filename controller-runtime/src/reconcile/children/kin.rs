@@ -7,11 +7,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 use serde_json::Value;
 
 use super::{Child, differs::differs, write::Desired};
 use crate::{echo::Overlay, memory::shrink, object::Object, store::Store};
+
+/// The index of children by the uid of their controller. All controllers that share a store mean the same by it.
+const OWNER: &str = "controller-runtime/controller-uid";
 
 /// Applies that changed nothing although the live object looked different: by name, the hash of what was desired and
 /// the resourceVersion that it met.
@@ -27,6 +31,9 @@ pub(in crate::reconcile) struct Kin<T: Object> {
 
 impl<T: Object> Kin<T> {
     fn new(store: &Store<T>) -> Self {
+        store.add_index(OWNER, |child| {
+            controller_of(child.meta()).map(|owner| owner.uid.clone())
+        });
         Self {
             store: store.with_overlay(&Overlay::new()),
             settled: Arc::default(),
@@ -59,12 +66,9 @@ impl<T: Object> Kin<T> {
         }
     }
 
-    /// All of them, in this namespace if there is one.
-    pub(super) fn all(&self, namespace: Option<&str>) -> Vec<Arc<T>> {
-        match namespace {
-            Some(namespace) => self.store.within(namespace).snapshot(),
-            None => self.store.snapshot(),
-        }
+    /// Those whose controller is the object of this uid.
+    pub(super) fn of_owner(&self, uid: &str) -> Vec<Arc<T>> {
+        self.store.indexed(OWNER, uid).unwrap_or_default()
     }
 
     pub(super) fn show(&self, object: T) -> Arc<T> {
@@ -94,15 +98,18 @@ impl<T: Child> Kin<T> {
         serde_json::to_value(live).is_ok_and(|live| !differs(&desired.value, &live, owned))
     }
 
-    /// Takes note of the answer to an apply.
-    pub(super) fn wrote(&self, desired: &Desired, before: Option<&T>, answer: T) -> Arc<T> {
-        let version = answer.meta().resource_version.clone();
-        let unchanged = before.is_some_and(|before| before.meta().resource_version == version);
-        if let (true, Some(version)) = (unchanged, version) {
+    /// An apply changed nothing of this version.
+    pub(super) fn settle(&self, desired: &Desired, version: Option<String>) {
+        if let Some(version) = version {
             self.settled().insert(desired.key(), (desired.hash, version));
         }
-        self.show(answer)
     }
+}
+
+/// The owner that is the controller of the object, if it has one.
+pub(super) fn controller_of(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    let mut owners = meta.owner_references.iter().flatten();
+    owners.find(|owner| owner.controller == Some(true))
 }
 
 /// The fields that `manager` owns by its last apply.

@@ -6,6 +6,7 @@
 //! - An object that is somebody else's, or nobody's, is refused unless [`Children::adopt`] was said. Owned is what names this
 //!   primary, by uid, as its *controller*; the version in that reference is renewed with the next apply.
 //! - What is as desired costs no request, also right after a restart: the live object says which fields are ours.
+//! - A child that changed since it was seen is looked at again before it is written: what became somebody else's is not touched.
 //! - Fields of other managers are taken over, and an Event says so.
 //!
 //! Not promised: to see an object that the relation's own selectors hide.
@@ -29,10 +30,13 @@ use serde::Serialize;
 pub(super) use kin::Family;
 use kin::Kin;
 pub use refusal::Refusal;
-use write::{Desired, Writer};
+use write::{Applied, Desired, Writer, is_outdated};
 
 use super::{FromReconcile, Reconciler, Recorder, Related, Run};
 use crate::{declare::Declaration, store::Store};
+
+/// So often a child is written while others write it at the same time; then the backoff of the key takes over.
+const TRIES: usize = 5;
 
 /// Hears of every answer to a write, so that it does not wake its own writer.
 pub(super) trait Confirms: Send + Sync {
@@ -181,25 +185,61 @@ impl Children {
             .ok_or_else(|| Refusal::NotDeclared { kind }.into())
     }
 
+    /// An apply names the version that it is made for. So what it meets is what was looked at, and an answer with another version
+    /// is of our making: were it not certain, a change of somebody else's could be taken for ours, and would wake nobody.
     async fn one<T: Child>(&self, kin: &Kin<T>, child: T) -> Result<Arc<T>, kube::Error> {
         let desired = self.desired(child)?;
-        let live = kin.live(desired.namespace.as_deref(), &desired.name);
-        if let Some(live) = &live {
-            self.check_owner(&**live)?;
-            if kin.is_as_desired(&desired, live, self.writer.manager()) {
-                return Ok(Arc::clone(live));
-            }
-        } else if let Some(hidden) = self.writer.look_up::<T>(&desired).await? {
-            self.check_owner(&hidden)?;
+        let mut live = kin.live(desired.namespace.as_deref(), &desired.name);
+        let mut tries = 1;
+        loop {
+            let met = match &live {
+                Some(live) => {
+                    self.check_owner(&**live)?;
+                    if kin.is_as_desired(&desired, live, self.writer.manager()) {
+                        return Ok(Arc::clone(live));
+                    }
+                    live.meta().resource_version.clone()
+                }
+                None => match self.writer.look_up::<T>(&desired).await? {
+                    Some(hidden) => {
+                        self.check_owner(&hidden)?;
+                        hidden.metadata.resource_version
+                    }
+                    None => None,
+                },
+            };
+            let outdated = match self.writer.apply::<T>(&desired, met.as_deref()).await {
+                Ok(applied) => return Ok(self.applied(kin, &desired, met, applied).await),
+                Err(error) if tries < TRIES && met.is_some() && is_outdated(&error) => error,
+                Err(error) => return Err(error),
+            };
+            tracing::debug!(error = %outdated, kind = desired.kind, name = desired.name, "the child changed at the same time");
+            tries += 1;
+            // A read may be old: that it does not find the child is no proof that it can be made anew.
+            let newer = self.writer.read::<T>(&desired).await?.ok_or(outdated)?;
+            live = Some(Arc::new(newer));
         }
-        let (answer, taken) = self.writer.apply::<T>(&desired).await?;
-        self.confirms.wrote(answer.meta());
-        let answer = kin.wrote(&desired, live.as_deref(), answer);
+    }
+
+    /// Takes note of the answer to an apply over the version `met`.
+    async fn applied<T: Child>(
+        &self,
+        kin: &Kin<T>,
+        desired: &Desired,
+        met: Option<String>,
+        applied: Applied<T>,
+    ) -> Arc<T> {
+        let Applied { answer, taken } = applied;
+        if met.is_some() && met == answer.meta().resource_version {
+            kin.settle(desired, met);
+        } else {
+            self.confirms.wrote(answer.meta());
+        }
         if let Some(conflict) = taken {
             let note = format!("{} {}: {conflict}", desired.kind, desired.name);
             self.recorder.warning("TookOver", &note).await;
         }
-        Ok(answer)
+        kin.show(answer)
     }
 
     /// The child as it is to be: with its owner, and in its owner's namespace.
@@ -236,12 +276,7 @@ impl Children {
 
     /// Only what this owner controls is written, or what nobody controls if that was said.
     fn check_owner<T: Resource<DynamicType: Default>>(&self, live: &T) -> Result<(), Refusal> {
-        let controller = live
-            .meta()
-            .owner_references
-            .iter()
-            .flatten()
-            .find(|owner| owner.controller == Some(true));
+        let controller = kin::controller_of(live.meta());
         let ours = self.owner.reference.as_ref().map(|owner| &owner.uid);
         match controller {
             Some(controller) if Some(&controller.uid) == ours => Ok(()),
@@ -266,12 +301,12 @@ impl Children {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         let manager = self.writer.manager();
-        for child in kin.all(self.owner.namespace.as_deref()) {
+        let ours = self.owner.reference.as_ref().map(|owner| &*owner.uid);
+        for child in kin.of_owner(ours.unwrap_or_default()) {
             let meta = child.meta();
             let superfluous = !wanted.contains(&meta.uid)
                 && meta.deletion_timestamp.is_none()
                 && !upserted.contains(&Kin::<T>::key_of(&child))
-                && self.check_owner_strictly(&*child)
                 && kin::entry_of(meta, manager).is_some();
             if superfluous {
                 self.delete(kin, &child).await?;
@@ -280,18 +315,11 @@ impl Children {
         Ok(())
     }
 
-    fn check_owner_strictly<T: Resource>(&self, live: &T) -> bool {
-        let ours = self.owner.reference.as_ref().map(|owner| &owner.uid);
-        let mut owners = live.meta().owner_references.iter().flatten();
-        owners.any(|owner| owner.controller == Some(true) && Some(&owner.uid) == ours)
-    }
-
     async fn delete<T: Child>(&self, kin: &Kin<T>, child: &Arc<T>) -> Result<(), kube::Error> {
         let meta = child.meta();
         match self.writer.delete::<T>(meta).await {
-            // Something holds it back; its end is told by the watch.
+            // Something holds it back; its end is told by the watch, as is this: it may be dying by another hand.
             Ok(Some(dying)) => {
-                self.confirms.wrote(dying.meta());
                 kin.show(dying);
                 Ok(())
             }

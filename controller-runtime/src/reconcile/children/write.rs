@@ -101,6 +101,18 @@ fn is_conflict_of_managers(status: &Status) -> bool {
             .any(|cause| cause.reason == "FieldManagerConflict")
 }
 
+/// The object is not any more what it was when it was looked at.
+pub(super) fn is_outdated(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409))
+}
+
+/// What came of an apply.
+pub(super) struct Applied<T> {
+    pub(super) answer: T,
+    /// What was said of the conflict with other managers, if there was one.
+    pub(super) taken: Option<String>,
+}
+
 /// Writes as one field manager.
 #[derive(Clone)]
 pub(super) struct Writer {
@@ -133,24 +145,43 @@ impl Writer {
         Ok(found.items.into_iter().next())
     }
 
-    /// Applies; where other managers own fields, takes them over and gives what was said of the conflict.
+    /// The object of this name as the server has it now.
+    pub(super) async fn read<T: Child>(&self, desired: &Desired) -> Result<Option<T>, kube::Error> {
+        let by_name = ListParams::default().fields(&format!("metadata.name={}", desired.name));
+        let request = requests::<T>(desired.namespace.as_deref()).list(&by_name);
+        let found: ObjectList<T> = self.client.request(built(request)?).await?;
+        Ok(found.items.into_iter().next())
+    }
+
+    /// Applies over the object as it was at the version `met`; where other managers own fields, takes them over.
     pub(super) async fn apply<T: Child>(
         &self,
         desired: &Desired,
-    ) -> Result<(T, Option<String>), kube::Error> {
+        met: Option<&str>,
+    ) -> Result<Applied<T>, kube::Error> {
+        let mut body = desired.value.clone();
+        if let Some(version) = met {
+            body["metadata"]["resourceVersion"] = version.into();
+        }
         let params = PatchParams::apply(&self.manager);
-        match self.patch::<T>(desired, &params).await {
+        match self.patch::<T>(desired, &body, &params).await {
             Err(kube::Error::Api(conflict)) if is_conflict_of_managers(&conflict) => {
-                let answer = self.patch::<T>(desired, &params.force()).await?;
-                Ok((answer, Some(conflict.message.clone())))
+                let answer = self.patch(desired, &body, &params.force()).await?;
+                let taken = Some(conflict.message.clone());
+                Ok(Applied { answer, taken })
             }
-            answer => answer.map(|answer| (answer, None)),
+            answer => answer.map(|answer| Applied { answer, taken: None }),
         }
     }
 
-    async fn patch<T: Child>(&self, desired: &Desired, params: &PatchParams) -> Result<T, kube::Error> {
+    async fn patch<T: Child>(
+        &self,
+        desired: &Desired,
+        body: &Value,
+        params: &PatchParams,
+    ) -> Result<T, kube::Error> {
         let requests = requests::<T>(desired.namespace.as_deref());
-        let request = requests.patch(&desired.name, params, &Patch::Apply(&desired.value));
+        let request = requests.patch(&desired.name, params, &Patch::Apply(body));
         self.client.request(built(request)?).await
     }
 

@@ -7,6 +7,7 @@ mod world;
 mod children;
 mod lifecycle;
 mod own_writes;
+mod races;
 mod relations;
 mod stale;
 mod threads;
