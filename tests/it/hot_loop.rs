@@ -217,6 +217,30 @@ async fn a_time_in_ones_own_object_is_found_and_only_that_object_slowed() {
     );
 }
 
+/// `hot_loop_cycles = 0`: an object that is meant to run in circles may.
+#[tokio::test(start_paused = true)]
+async fn without_a_limit_nobody_is_slowed() {
+    #[controller(name = "free", config(hot_loop_cycles = 0))]
+    async fn free(map: Arc<ConfigMap>, runs: Arc<AtomicU32>, client: Client) -> Result<Action, kube::Error> {
+        let run = runs.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        patch::<ConfigMap>(
+            &client,
+            &map.name_any(),
+            json!({ "data": { "run": run.to_string() } }),
+        )
+        .await?;
+        Ok(Action::await_change())
+    }
+    let world = World::start(|operator, runs| operator.controller(free::controller(runs.clone()))).await;
+    world.map("hot", json!({})).await;
+    world.pass(Duration::from_secs(3600)).await;
+    let runs = world.runs();
+    assert!(runs > 3000, "about one a second: {runs}");
+    assert!(world.board.why("free", "default/hot").unwrap().slowed.is_none());
+    assert_eq!(world.events().await.len(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn two_writers_are_named_by_the_field_they_fight_about() {
     let world = World::start(|operator, runs| operator.controller(keeper::controller(runs.clone()))).await;

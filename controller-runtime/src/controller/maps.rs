@@ -130,3 +130,62 @@ fn request<K: Object>(key: ObjectRef<K>, level: Level, cause: Cause) -> Request<
         gone: false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use kube::ResourceExt;
+
+    use super::*;
+
+    fn secret(apps: &str) -> Arc<Secret> {
+        let mut secret = Secret::default();
+        secret.metadata.name = Some("key".into());
+        secret.metadata.namespace = Some("docs".into());
+        secret.labels_mut().insert("apps".into(), apps.into());
+        Arc::new(secret)
+    }
+
+    fn names(secret: &Secret) -> Vec<String> {
+        let apps = secret.labels().get("apps").into_iter();
+        apps.flat_map(|apps| apps.split_whitespace().map(str::to_owned))
+            .collect()
+    }
+
+    /// From one state of the secret to the next, by the watch: what runs.
+    #[test]
+    fn what_a_mapper_said_before_runs_once_more() {
+        let mut map = remembered(|secret: Secret| {
+            let names = names(&secret);
+            names
+                .into_iter()
+                .map(|name| ObjectRef::<ConfigMap>::new(&name).within("docs"))
+        });
+        let states = ["a", "a b", "b c", "b c", "", "d"].map(|apps| Some(secret(apps)));
+        let states = [None]
+            .into_iter()
+            .chain(states)
+            .chain([None, Some(secret("a")), None]);
+        let states: Vec<_> = states.collect();
+        let mut ran = Vec::new();
+        for pair in states.windows(2) {
+            let (old, new) = (pair[0].clone(), pair[1].clone());
+            let key = ObjectRef::new("key").within("docs");
+            let woken = map(&Delta {
+                key,
+                old,
+                new,
+                cause: DeltaCause::Watch,
+            });
+            assert!(
+                woken
+                    .iter()
+                    .all(|request| request.level == Level::Related && !request.gone)
+            );
+            let mut woken: Vec<_> = woken.into_iter().map(|request| request.key.name).collect();
+            woken.sort();
+            ran.push(woken.join(" "));
+        }
+        assert_eq!(ran, ["a", "a b", "a b c", "b c", "b c", "d", "d", "a", "a"]);
+    }
+}

@@ -53,3 +53,55 @@ pub(super) fn gated(
         .service(send);
     Client::new(service, namespace)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::Api;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+        time::Instant,
+    };
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20 * 60);
+
+    /// Answers one request, after a long time.
+    async fn answer_late(listener: TcpListener) {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(stream.read_u8().await.unwrap());
+        }
+        tokio::time::sleep(PATIENCE).await;
+        let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"late"}}"#;
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all((head + body).as_bytes()).await.unwrap();
+    }
+
+    /// kube-rs/kube#1945: a watch that is silent for too long is given up by its own clock. Were it by a limit on all that the
+    /// client reads, this call would fail with it. Time is paused: it jumps to whichever limit comes first.
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_takes_long_is_not_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut config = Config::new(url.parse().unwrap());
+        config.connect_timeout = None;
+        let plain = plain(config, &Metrics::new("test", "0")).unwrap();
+        let client = gated(plain, &WriteGate::open(), None, None);
+        tokio::spawn(answer_late(listener));
+        let asked = Instant::now();
+        let map = Api::<ConfigMap>::namespaced(client, "docs")
+            .get("late")
+            .await
+            .unwrap();
+        assert_eq!(map.metadata.name.as_deref(), Some("late"));
+        assert!(asked.elapsed() >= PATIENCE);
+    }
+}

@@ -14,7 +14,7 @@ use kube::{
     discovery::ApiResource,
 };
 use runtime::{
-    Controller, PredicateConfig, WatchStreamExt,
+    Controller, Predicate, PredicateConfig, WatchStreamExt,
     controller::{Action, Config, Error as ControllerError},
     finalizer::{self, Event, finalizer},
     predicates,
@@ -124,15 +124,16 @@ fn metadata_only(client: Client) -> impl Stream {
     )
 }
 
-/// Streams that were filtered before.
+/// Streams that were filtered before, one of them by a call that kube would rather not see.
+#[expect(deprecated, reason = "it is in use")]
 fn streams(client: Client) -> impl Stream {
     let (reader, writer) = reflector::store();
     let primaries = watcher(Api::<ConfigMap>::all(client.clone()), watcher::Config::default())
         .default_backoff()
         .reflect(writer)
         .applied_objects()
-        .predicate_filter(predicates::generation, PredicateConfig::default());
-    let owned = watcher(Api::<Secret>::all(client.clone()), watcher::Config::default()).touched_objects();
+        .predicate_filter(predicates::generation.combine(predicates::labels), PredicateConfig::default());
+    let owned = runtime::metadata_watcher(Api::<Secret>::all(client.clone()), watcher::Config::default()).touched_objects();
     let related = watcher(Api::<Namespace>::all(client.clone()), watcher::Config::default()).touched_objects();
     Controller::for_stream(primaries, reader)
         .owns_stream(owned)
