@@ -238,31 +238,64 @@ pub(super) async fn run<R: Reconciler>(
         conditions: declaration.conditions,
         preparations,
     });
-    let begin = move |run: runner::Run<R::Object>| {
-        let key = key_of(&*run.object, primaries.dyntype());
-        let watch = EchoWatch::begin(&own_writes, &book, &inlet, key);
-        (watch, Run::new(run.object, run.failures, Arc::clone(&shared)))
-    };
-    let (begin_again, afterword) = (begin.clone(), Arc::clone(&around));
-    let afterword: Afterword<R::Object> = Arc::new(move |run, interrupted| {
-        let ((watch, run), around) = (begin_again(run), Arc::clone(&afterword));
-        async move {
-            let _watch = watch;
-            around.interrupted(&run, interrupted).await;
-        }
-        .boxed()
+    let runs = Arc::new(Runs {
+        around,
+        shared,
+        own_writes,
+        book,
+        inlet,
     });
-    let controller = controller.after_interruption(around.conditions.then_some(afterword));
-    let reconcile = move |run| {
-        let (watch, run) = begin(run);
-        let reconciling = Arc::clone(&around).run(run);
+    let controller = controller.after_interruption(runs.afterword());
+    let reconcile = move |run| runs.reconcile(run);
+    let results = controller.run_with(reconcile, |_run, error| policy(error));
+    tell(&declaration.name, results).await
+}
+
+/// What the runs of one controller begin with.
+struct Runs<R: Reconciler> {
+    around: Arc<Around<R>>,
+    shared: Arc<Shared<R>>,
+    own_writes: OwnWrites<R::Object>,
+    book: Book<R::Object>,
+    inlet: Inlet<R::Object>,
+}
+
+impl<R: Reconciler> Runs<R> {
+    fn begin(&self, run: runner::Run<R::Object>) -> (EchoWatch<R::Object>, Run<R>) {
+        let key = key_of(&*run.object, &self.shared.kind);
+        let watch = EchoWatch::begin(&self.own_writes, &self.book, &self.inlet, key);
+        (
+            watch,
+            Run::new(run.object, run.failures, Arc::clone(&self.shared)),
+        )
+    }
+
+    fn reconcile(
+        &self,
+        run: runner::Run<R::Object>,
+    ) -> impl Future<Output = Result<Action, Failed>> + Send + 'static + use<R> {
+        let (watch, run) = self.begin(run);
+        let reconciling = Arc::clone(&self.around).run(run);
         async move {
             let _watch = watch;
             reconciling.await
         }
-    };
-    let results = controller.run_with(reconcile, |_run, error| policy(error));
-    tell(&declaration.name, results).await
+    }
+
+    /// Says in the status that a run was interrupted.
+    fn afterword(self: &Arc<Self>) -> Option<Afterword<R::Object>> {
+        let runs = Arc::clone(self);
+        self.around
+            .conditions
+            .then_some(Arc::new(move |run, interrupted| {
+                let ((watch, run), around) = (runs.begin(run), Arc::clone(&runs.around));
+                async move {
+                    let _watch = watch;
+                    around.interrupted(&run, interrupted).await;
+                }
+                .boxed()
+            }))
+    }
 }
 
 /// What was declared of the controller, and what the manager gives to each of its controllers.
