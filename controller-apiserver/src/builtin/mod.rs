@@ -28,6 +28,8 @@ pub(crate) use status::validate as validate_status;
 
 use pod::quality;
 
+use crate::codec::{typed, types};
+use crate::registry::Resource;
 use crate::status::Cause;
 
 /// What is wrong with an object, besides its metadata.
@@ -51,16 +53,17 @@ pub(crate) fn validate(group: &str, plural: &str, new: &Value, old: Option<&Valu
     causes
 }
 
-/// The status a new object starts with.
-pub(crate) fn first_status(group: &str, plural: &str, object: &Value) -> Value {
-    match (group, plural) {
+/// The status a new object starts with: what its Go type writes when nothing is in it, and what the kind sets.
+pub(crate) fn first_status(resource: &Resource, object: &Value) -> Value {
+    let mut status = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => json!({"phase": "Pending", "qosClass": quality(object)}),
-        ("policy", "poddisruptionbudgets") => {
-            json!({"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0})
-        }
-        ("autoscaling", "horizontalpodautoscalers") => json!({"currentMetrics": null, "desiredReplicas": 0}),
         _ => json!({}),
+    };
+    if let Some((types, ty)) = types::field(&resource.api_version(), &resource.kind, "status") {
+        // An object of texts and numbers of ours always fits.
+        typed::decode(&mut status, ty, types, &resource.kind).unwrap_or_default();
     }
+    status
 }
 
 /// The value at a path of names.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::scalars;
-use super::types::{Field, Type, Types};
+use super::types::{Field, Type, Types, short_name};
 
 /// How deep an object may be nested.
 const DEPTH: usize = 256;
@@ -91,12 +91,8 @@ impl Decoder<'_> {
                 object.insert(key.clone(), empty);
             }
         }
-        let (nulls, texts) = always(name);
-        for key in nulls {
-            object.entry(*key).or_insert(Value::Null);
-        }
-        for key in texts {
-            object.entry(*key).or_insert_with(|| "".into());
+        for (key, nothing) in always(name) {
+            object.entry(key).or_insert(nothing);
         }
         Ok(())
     }
@@ -251,7 +247,7 @@ fn empty(ty: &Type) -> Value {
     }
 }
 
-/// Collections and texts without content are not written.
+/// Collections without content are not written, nor the zero of a scalar that is no pointer.
 fn is_empty(value: &Value, field: &Field) -> bool {
     if field.required || field.inline {
         return value.is_null();
@@ -260,20 +256,19 @@ fn is_empty(value: &Value, field: &Field) -> bool {
         (Value::Null, _) => true,
         (Value::Array(items), Type::List(_)) => items.is_empty(),
         (Value::Object(map), Type::Map(_)) => map.is_empty(),
+        (Value::String(text), Type::String | Type::Bytes) => text.is_empty() && !field.pointer,
+        (Value::Bool(set), Type::Bool) => !set && !field.pointer,
+        (Value::Number(number), Type::Integer(_) | Type::Float) => {
+            number.as_f64() == Some(0.0) && !field.pointer
+        }
         _ => false,
     }
 }
 
-/// Fields that are optional and yet written when they are empty: as null, and as an empty text.
-fn always(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
-    let nulls: &[&str] = match name.strip_prefix("io.k8s.api.").unwrap_or_default() {
+/// Fields that are optional and yet written when nothing is in them, and what then stands there.
+pub(crate) fn always(schema: &str) -> Vec<(&'static str, Value)> {
+    let nulls: &[&str] = match short_name(schema) {
         "rbac.v1.Role" | "rbac.v1.ClusterRole" => &["rules"],
-        "core.v1.Event" => {
-            return (
-                &["eventTime", "firstTimestamp", "lastTimestamp"],
-                &["reportingComponent", "reportingInstance"],
-            );
-        }
         "events.v1.Event" => &["eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"],
         "core.v1.PodCondition" | "core.v1.PersistentVolumeClaimCondition" | "batch.v1.JobCondition" => {
             &["lastProbeTime", "lastTransitionTime"]
@@ -288,11 +283,45 @@ fn always(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
         | "autoscaling.v2.HorizontalPodAutoscalerCondition"
         | "core.v1.NamespaceCondition"
         | "core.v1.ReplicationControllerCondition" => &["lastTransitionTime"],
+        "autoscaling.v2.HorizontalPodAutoscalerStatus" => &["currentMetrics"],
         "core.v1.ContainerStateRunning" => &["startedAt"],
         "core.v1.ContainerStateTerminated" => &["startedAt", "finishedAt"],
+        "core.v1.ContainerImage" => &["names"],
+        "core.v1.ProjectedVolumeSource" => &["sources"],
+        "core.v1.TypedLocalObjectReference" | "core.v1.TypedObjectReference" => &["apiGroup"],
+        "core.v1.AzureFilePersistentVolumeSource" => &["secretNamespace"],
+        "discovery.v1.EndpointSlice" => &["endpoints", "ports"],
+        "apps.v1.ControllerRevision" => &["data"],
+        "storage.v1.CSINodeDriver" => &["topologyKeys"],
+        "storage.v1.VolumeError" => &["time"],
+        "core.v1.Event" => {
+            return vec![
+                ("eventTime", Value::Null),
+                ("firstTimestamp", Value::Null),
+                ("lastTimestamp", Value::Null),
+                ("reportingComponent", "".into()),
+                ("reportingInstance", "".into()),
+            ];
+        }
+        "core.v1.ResourceFieldSelector" => return vec![("divisor", "0".into())],
+        "core.v1.NodeRuntimeHandler" => return vec![("name", "".into())],
+        "apps.v1.StatefulSetSpec" => return vec![("serviceName", "".into())],
+        "apps.v1.StatefulSetStatus" => return vec![("availableReplicas", 0.into())],
+        "apps.v1.StatefulSetOrdinals" => return vec![("start", 0.into())],
+        "scheduling.v1.PriorityClass" => return vec![("value", 0.into())],
+        "rbac.v1.RoleRef" => return vec![("apiGroup", "".into())],
+        "policy.v1.PodDisruptionBudgetStatus" => {
+            let counts = [
+                "currentHealthy",
+                "desiredHealthy",
+                "disruptionsAllowed",
+                "expectedPods",
+            ];
+            return counts.map(|count| (count, 0.into())).to_vec();
+        }
         _ => &[],
     };
-    (nulls, &[])
+    nulls.iter().map(|field| (*field, Value::Null)).collect()
 }
 
 fn go_name(ty: &Type) -> &'static str {
@@ -339,6 +368,31 @@ mod tests {
         assert_eq!(value, json!({"metadata": {}}));
         let (value, _) = through("rbac.authorization.k8s.io/v1", "Role", json!({"rules": []})).unwrap();
         assert_eq!(value, json!({"metadata": {}, "rules": null}));
+    }
+
+    #[test]
+    fn a_zero_is_a_value_only_behind_a_pointer() {
+        let spec = json!({
+            "replicas": 0, "minReadySeconds": 0, "paused": false, "selector": {},
+            "template": {"spec": {
+                "hostNetwork": false, "enableServiceLinks": false, "serviceAccountName": "", "priority": 0,
+                "containers": [{"name": "c", "image": "", "tty": false, "env": [{"name": "A", "value": ""}]}],
+            }},
+        });
+        let (value, _) = through("apps/v1", "Deployment", json!({"spec": spec})).unwrap();
+        assert_eq!(
+            value["spec"],
+            json!({
+                "replicas": 0, "selector": {}, "strategy": {},
+                "template": {"metadata": {}, "spec": {
+                    "enableServiceLinks": false, "priority": 0,
+                    "containers": [{"name": "c", "resources": {}, "env": [{"name": "A"}]}],
+                }},
+            })
+        );
+        let (value, _) = through("apps/v1", "StatefulSet", json!({})).unwrap();
+        assert_eq!(value["status"], json!({"replicas": 0, "availableReplicas": 0}));
+        assert_eq!(value["spec"]["serviceName"], "");
     }
 
     #[test]

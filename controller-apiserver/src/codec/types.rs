@@ -37,6 +37,29 @@ pub(crate) struct Field {
     pub(crate) required: bool,
     /// A struct by value: written even when it is empty.
     pub(crate) inline: bool,
+    /// Held by pointer: a zero is a value.
+    pub(crate) pointer: bool,
+}
+
+/// Which fields the Go types hold by pointer: the documents do not tell.
+static POINTERS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let lines = include_str!("../../data/pointers.txt").lines();
+    let structs = lines.filter(|line| !line.starts_with('#'));
+    structs
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, fields)| (name, fields.split(' ').collect()))
+        .collect()
+});
+
+/// The name of a struct within the built-in groups: `core.v1.PodSpec`.
+pub(crate) fn short_name(schema: &str) -> &str {
+    let roots = [
+        "io.k8s.api.",
+        "io.k8s.apimachinery.pkg.apis.",
+        "io.k8s.apiextensions-apiserver.pkg.apis.",
+    ];
+    let short = roots.iter().find_map(|root| schema.strip_prefix(root));
+    short.unwrap_or(schema)
 }
 
 /// The structs of one group version.
@@ -68,6 +91,13 @@ pub(crate) fn kind(api_version: &str, kind: &str) -> Option<(&'static Types, Typ
         let name = core.foreign.get(&(api_version.to_owned(), kind.to_owned()))?;
         Some((core, Type::Struct(Arc::clone(name))))
     })
+}
+
+/// The type of a field of a kind.
+pub(crate) fn field(api_version: &str, kind: &str, field: &str) -> Option<(&'static Types, &'static Type)> {
+    let types = types(api_version)?;
+    let fields = types.fields(types.kinds.get(kind)?)?;
+    Some((types, &fields.get(field)?.ty))
 }
 
 /// The schema name of `ObjectMeta`, which every document has.
@@ -139,20 +169,28 @@ fn read(document: &str, group_version: &str) -> Types {
                 types.foreign.insert((api_version, kind), Arc::clone(&name));
             }
         }
-        if let Some(fields) = fields(schema) {
+        if let Some(fields) = fields(&name, schema) {
             types.structs.insert(name, fields);
         }
     }
     types
 }
 
-fn fields(schema: &Value) -> Option<BTreeMap<String, Field>> {
+fn fields(name: &str, schema: &Value) -> Option<BTreeMap<String, Field>> {
     let required = schema["required"].as_array();
+    let pointers = POINTERS.get(short_name(name));
     let fields = schema["properties"].as_object()?.iter().map(|(name, property)| {
         let ty = type_of(property);
         let inline = property["default"].is_object() && matches!(ty, Type::Struct(_));
         let required = required.is_some_and(|list| list.iter().any(|field| field == name));
-        (name.clone(), Field { ty, required, inline })
+        let pointer = pointers.is_some_and(|fields| fields.contains(&name.as_str()));
+        let field = Field {
+            ty,
+            required,
+            inline,
+            pointer,
+        };
+        (name.clone(), field)
     });
     Some(fields.collect())
 }
@@ -204,6 +242,26 @@ fn named(name: &str) -> Type {
 mod tests {
     use super::*;
     use crate::registry::Registry;
+
+    #[test]
+    fn every_pointer_is_an_optional_scalar() {
+        let known: Vec<_> = Registry::new()
+            .all()
+            .filter_map(|resource| types(&resource.api_version()))
+            .collect();
+        for (name, fields) in POINTERS.iter() {
+            let found: Vec<_> = known
+                .iter()
+                .flat_map(|types| &types.structs)
+                .filter(|(schema, _)| short_name(schema) == *name)
+                .collect();
+            assert!(!found.is_empty(), "{name}");
+            for field in fields {
+                let field = &found[0].1[*field];
+                assert!(field.pointer && !field.required, "{name}: {field:?}");
+            }
+        }
+    }
 
     #[test]
     fn every_built_in_kind_has_a_type() {

@@ -5,8 +5,10 @@ use serde_json::{Map, Value, json};
 use super::{at, each, missing, object, pod, present, set, set_all, storage};
 
 pub(super) fn apply(kind: &str, workload: &mut Value) {
-    if kind == "CronJob" {
-        return cron_job(workload);
+    match kind {
+        "CronJob" => return cron_job(workload),
+        "ControllerRevision" => return,
+        _ => {}
     }
     let Some(spec) = object(workload, "spec") else {
         return;

@@ -132,6 +132,13 @@ fn autoscaler_to_storage(object: &mut Value) {
             }
         }
     }
+    // Of the status, v1 always writes a count that v2 leaves out when it is 0, and v2 a list.
+    if let Some(status) = part(object, "status") {
+        if status.get("currentReplicas").is_some_and(|count| *count == 0) {
+            status.remove("currentReplicas");
+        }
+        status.entry("currentMetrics").or_insert(Value::Null);
+    }
 }
 
 fn autoscaler_from_storage(object: &mut Value) {
@@ -182,7 +189,7 @@ mod tests {
                 {"type": "Pods", "pods": {}},
                 {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
             ]},
-            "status": {"currentReplicas": 1, "desiredReplicas": 2, "conditions": [{"type": "x"}]},
+            "status": {"currentReplicas": 1, "currentMetrics": null, "desiredReplicas": 2, "conditions": [{"type": "x"}]},
         });
         let mut shown = stored.clone();
         from_storage(old, &mut shown);

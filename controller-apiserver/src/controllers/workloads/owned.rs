@@ -195,7 +195,9 @@ pub(super) fn make_pod(
         builtin::attach(&mut pod, &account, &volume);
     }
     builtin::admit(&mut pod);
-    pod["status"] = builtin::first_status("", "pods", &pod);
+    if let Some(pods) = state.registry.get("", "v1", "pods") {
+        pod["status"] = builtin::first_status(pods, &pod);
+    }
     make(state, owner, kind, "pods", &name, pod);
 }
 

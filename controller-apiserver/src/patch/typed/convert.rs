@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Map as Object, Value, json};
 
 use super::{Field, List, ListKind, Map, PatchStrategy, Scalar, Schema, Type, TypeId, builtin};
+use crate::codec;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// Types that are scalars on the wire although their schemas list alternatives.
@@ -107,6 +108,13 @@ impl<'a> Converter<'a> {
         } else {
             self.convert(schema, false, 0)
         };
+        if let Some(map) = self.types[id.0].map.as_mut().filter(|_| self.builtin) {
+            for (field, nothing) in codec::typed::always(name) {
+                if let Some(field) = map.fields.get_mut(field) {
+                    field.zero = Some(nothing);
+                }
+            }
+        }
         id
     }
 

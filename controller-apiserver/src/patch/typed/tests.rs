@@ -100,5 +100,8 @@ fn empty_objects_hold_what_go_always_writes() {
             "status": {},
         })
     );
+    let set = empty("apps", "StatefulSet");
+    assert_eq!(set["spec"]["serviceName"], "");
+    assert_eq!(set["status"], json!({"replicas": 0, "availableReplicas": 0}));
     assert_eq!(empty("", "Service")["status"], json!({"loadBalancer": {}}));
 }

@@ -49,7 +49,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
         ("", "nodes") => {}
         ("apiextensions.k8s.io", _) => definition::prepare_create(object),
         (group, plural) if resource.has_status() => {
-            object["status"] = builtin::first_status(group, plural, object);
+            object["status"] = builtin::first_status(resource, object);
             if (group, plural) == ("batch", "jobs") {
                 builtin::label_job(object);
             }
