@@ -257,3 +257,69 @@ async fn every_kind_is_applied_by_the_same_rules() {
         assert_eq!(dropped["spec"], created["spec"], "{place}: nothing else went");
     }
 }
+
+/// What an applier gives up below a map that it still names leaves the map, empty: as 1.36.2 does it. An
+/// empty list of type `set` names nothing.
+#[tokio::test(start_paused = true)]
+async fn a_map_that_is_applied_empty_stays_when_its_fields_go() {
+    let server = Server::new();
+    let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let list = json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}});
+    let spec =
+        json!({"type": "object", "properties": {"map": map, "list": list, "size": {"type": "integer"}}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.x.io"},
+        "spec": {"group": "x.io", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "required": ["spec"], "properties": {"spec": spec},
+            }}}]},
+    });
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let (code, made) = send(&server, "POST", path, "application/json", &definition).await;
+    assert_eq!(code, 201, "{made}");
+    let path = "/apis/x.io/v1/namespaces/default/widgets/a";
+    let widget = |spec: Value| json!({"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": spec});
+    let full = widget(json!({"map": {"a": "1"}, "list": ["x"], "size": 1}));
+    for (emptied, left) in [
+        (
+            json!({"map": {}, "list": [], "size": 1}),
+            json!({"map": {}, "size": 1}),
+        ),
+        (json!({"size": 1}), json!({"size": 1})),
+        (json!({}), json!({})),
+    ] {
+        assert!(apply(&server, path, "me", &full).await.0 < 300);
+        let (code, answer) = apply(&server, path, "me", &widget(emptied.clone())).await;
+        assert_eq!((code, &answer["spec"]), (200, &left), "{emptied}");
+    }
+}
+
+/// Events are one store with two views: who owns a field in one owns it in the other.
+#[tokio::test(start_paused = true)]
+async fn fields_of_events_have_owners_across_both_groups() {
+    let server = Server::new();
+    let core = "/api/v1/namespaces/default/events/a";
+    let new = "/apis/events.k8s.io/v1/namespaces/default/events/a";
+    let event = |version: &str, object: &str, text: (&str, &str)| {
+        let mut event = json!({"apiVersion": version, "kind": "Event", "metadata": {"name": "a"}});
+        event[object] = json!({"kind": "Pod", "name": "p", "namespace": "default"});
+        event[text.0] = text.1.into();
+        event
+    };
+    let mine = event("v1", "involvedObject", ("message", "m"));
+    let (code, created) = apply(&server, core, "me", &mine).await;
+    assert_eq!(code, 201, "{created}");
+    let theirs = event("events.k8s.io/v1", "regarding", ("note", "n"));
+    let (code, refusal) = apply(&server, new, "they", &theirs).await;
+    assert_eq!((code, &refusal["reason"]), (409, &json!("Conflict")), "{refusal}");
+    assert_eq!(
+        refusal["details"]["causes"][0]["field"], ".message",
+        "in the words of who owns it"
+    );
+
+    let (code, again) = apply(&server, core, "me", &mine).await;
+    assert_eq!((code, version(&again)), (200, version(&created)));
+    let (_, seen) = send(&server, "GET", new, "application/json", &Value::Null).await;
+    assert_eq!(seen["metadata"]["managedFields"][0]["apiVersion"], "v1");
+}

@@ -1,6 +1,8 @@
 //! Whose fields are whose: server-side apply and `metadata.managedFields` (KEP-555), wired into the
 //! request path.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::WriteOptions;
@@ -12,23 +14,45 @@ use crate::call::{Answer, Session};
 use crate::object::{meta_mut, meta_str};
 use crate::patch::apply::{self, ApplyError, Manager, ResetFields, Target, Versions};
 use crate::patch::typed::{self, Schema};
-use crate::registry::Resource;
+use crate::registry::{Registry, Resource, convert};
 use crate::status::ApiError;
 use crate::view;
 
 /// The versions of a resource's kind.
-struct KindVersions<'a>(&'a Resource);
+struct KindVersions<'a> {
+    resource: &'a Resource,
+    registry: &'a Registry,
+}
+
+impl KindVersions<'_> {
+    /// The resource in another version: of the same store, which may be that of two groups.
+    fn view(&self, api_version: &str) -> Option<&Arc<Resource>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let view = self.registry.get(group, version, &self.resource.plural)?;
+        (view.collection == self.resource.collection).then_some(view)
+    }
+}
 
 impl Versions for KindVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<Schema> {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        if group != self.0.group {
-            return None;
+        if let Some(custom) = &self.resource.custom {
+            let (group, version) = api_version.split_once('/')?;
+            let schema = || custom.typed.get(version).cloned();
+            return (group == self.resource.group).then(schema).flatten();
         }
-        match &self.0.custom {
-            Some(custom) => custom.typed.get(version).cloned(),
-            None => typed::builtin(group, version, &self.0.kind),
+        let view = self.view(api_version)?;
+        typed::builtin(&view.group, &view.version, &view.kind)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Value {
+        let mut object = object.clone();
+        let from = self.view(object["apiVersion"].as_str().unwrap_or_default());
+        if let (Some(from), Some(to)) = (from, self.view(api_version)) {
+            convert::to_storage(from, &mut object);
+            convert::from_storage(to, &mut object);
         }
+        object["apiVersion"] = api_version.into();
+        object
     }
 }
 
@@ -108,7 +132,10 @@ impl Session<'_> {
         let reset = ResetFields::endpoint(kind, subresource, resource.has_status());
         let target = Target {
             kind: &resource.kind,
-            versions: &KindVersions(resource),
+            versions: &KindVersions {
+                resource,
+                registry: &self.state.registry,
+            },
             reset: &reset,
             builtin: !resource.is_custom(),
         };

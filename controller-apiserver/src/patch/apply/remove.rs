@@ -8,8 +8,11 @@ use crate::patch::{
     typed::{List, ListKind, Map, Schema, Type},
 };
 
-/// A copy without the fields and elements in `set`. A map or list of which nothing is left becomes
-/// `null`, unless it is itself in the set.
+/// A copy without the fields and elements in `set`. A map or list of which nothing is left stays as an
+/// empty one, unless it is itself in the set.
+///
+/// Kubernetes 1.36 up to 1.36.2 does so; other versions leave `null`
+/// (kubernetes-sigs/structured-merge-diff#331).
 pub(super) fn remove(schema: &Schema, value: &Value, set: &Set) -> Value {
     let remover = Remover { schema };
     remover.node(schema.root(), value, set)
@@ -29,6 +32,15 @@ impl Remover<'_> {
         }
     }
 
+    /// A member or item, which keeps its form.
+    fn below(&self, ty: &Type, value: &Value, set: &Set) -> Value {
+        match (self.node(ty, value, set), value) {
+            (Value::Null, Value::Object(_)) => Value::Object(Object::new()),
+            (Value::Null, Value::Array(_)) => Value::Array(Vec::new()),
+            (left, _) => left,
+        }
+    }
+
     fn map(&self, map: &Map, value: &Value, set: &Set) -> Value {
         let Value::Object(members) = value else {
             return Value::Null;
@@ -43,7 +55,7 @@ impl Remover<'_> {
                 continue;
             }
             let value = match (set.child(&element), map.member(key)) {
-                (Some(below), Some(ty)) => self.node(self.schema.get(ty), value, below),
+                (Some(below), Some(ty)) => self.below(self.schema.get(ty), value, below),
                 _ => value.clone(),
             };
             kept.insert(key.clone(), value);
@@ -71,7 +83,7 @@ impl Remover<'_> {
                 continue;
             }
             kept.push(match set.child(&element) {
-                Some(below) => self.node(self.schema.get(list.element), item, below),
+                Some(below) => self.below(self.schema.get(list.element), item, below),
                 None => item.clone(),
             });
         }
