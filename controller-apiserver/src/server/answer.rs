@@ -97,6 +97,9 @@ pub(crate) fn objects(
     let resource = call.resource();
     let accept = call.accept;
     let plain = accept == Accept::default();
+    if let Some(error) = misfit(accept.form, &answer) {
+        return refusal(&error, accept.media, warnings);
+    }
     match answer {
         Answer::Stored { code, stored } if plain => {
             let body = Body::whole(view::json(resource, &stored));
@@ -119,6 +122,21 @@ pub(crate) fn objects(
             unreachable!("watches and waits are handled where they are found")
         }
     }
+}
+
+/// The metadata of one object is asked for where a list is, or the other way round. What a write has
+/// done by then stays done.
+fn misfit(form: Form, answer: &Answer) -> Option<ApiError> {
+    let (wanted, what) = match (form, answer) {
+        (Form::Partial, Answer::List { .. }) => ("PartialObjectMetadata", "a list"),
+        (Form::PartialList, Answer::Stored { .. }) => ("PartialObjectMetadataList", "not a list"),
+        (Form::PartialList, Answer::Value { value, .. }) if value["kind"] != "Status" => {
+            ("PartialObjectMetadataList", "not a list")
+        }
+        _ => return None,
+    };
+    let message = format!("you requested {wanted}, but the requested object is {what}");
+    Some(ApiError::new(406, "NotAcceptable", message))
 }
 
 /// One object as a table, or its metadata; a `Status` stays what it is.

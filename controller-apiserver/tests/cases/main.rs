@@ -149,6 +149,18 @@ impl Cluster {
         self.send("GET", path, "application/json", &Value::Null).await
     }
 
+    /// GET with what is accepted as an answer.
+    pub async fn get_as(&self, path: &str, accept: &str) -> (u16, Value) {
+        let request = Request::get(path)
+            .header("Accept", accept)
+            .body(Full::new(Bytes::new()))
+            .unwrap();
+        let response = self.0.service().oneshot(request).await.unwrap();
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
     /// Creates an object, and expects that to work.
     pub async fn post(&self, path: &str, body: Value) -> Value {
         let (code, answer) = self.send("POST", path, "application/json", &body).await;

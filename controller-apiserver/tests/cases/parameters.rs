@@ -165,3 +165,29 @@ async fn what_is_written_as_string_data_is_owned_as_data() {
         json!({"f:data": {".": {}, "f:a": {}, "f:c": {}}, "f:type": {}})
     );
 }
+
+/// The metadata of one object is no list, and that of a list is no object.
+#[tokio::test(start_paused = true)]
+async fn metadata_of_one_and_of_many_are_told_apart() {
+    for kind in KINDS {
+        let cluster = Cluster::new().await;
+        cluster.post(kind.path, kind.object("a", 0, json!({}))).await;
+        let item = kind.item("a");
+        for (path, form, code) in [
+            (kind.path, "PartialObjectMetadataList", 200),
+            (kind.path, "PartialObjectMetadata", 406),
+            (&*item, "PartialObjectMetadata", 200),
+            (&*item, "PartialObjectMetadataList", 406),
+        ] {
+            let accept = format!("application/json;as={form};v=v1;g=meta.k8s.io");
+            let (got, answer) = cluster.get_as(path, &accept).await;
+            assert_eq!(got, code, "{kind:?} {form}");
+            let named = if code == 200 {
+                &answer["kind"]
+            } else {
+                &answer["reason"]
+            };
+            assert_eq!(named, if code == 200 { form } else { "NotAcceptable" });
+        }
+    }
+}
