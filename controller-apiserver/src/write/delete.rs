@@ -203,7 +203,9 @@ fn grace(resource: &Resource, object: &Value, options: &DeleteOptions) -> i64 {
     let own = object["spec"]["terminationGracePeriodSeconds"]
         .as_i64()
         .unwrap_or(30);
-    let asked = options.grace_seconds.unwrap_or(own);
+    // Who deletes it again without a word does not change how long it has.
+    let given = crate::object::at(object, "metadata.deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let asked = options.grace_seconds.or(given).unwrap_or(own);
     if asked < 0 { 1 } else { asked }
 }
 
@@ -214,6 +216,11 @@ fn set_propagation(
     options: &DeleteOptions,
     warnings: &mut Vec<String>,
 ) -> bool {
+    // Nothing is owned by an Event; a Pod that is on its way keeps the fate it was given.
+    let graceful = resource.is("", "pods") && is_terminating(object) && grace(resource, object, options) > 0;
+    if graceful || resource.plural == "events" && !resource.is_custom() {
+        return false;
+    }
     let policy = options.propagation.or_else(|| {
         if resource.is("batch", "jobs") {
             warnings.push(

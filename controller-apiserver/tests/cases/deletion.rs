@@ -104,3 +104,23 @@ async fn a_deletion_can_be_bound_to_uid_and_version() {
         assert_eq!(cluster.delete(&kind.item("a"), right).await.0, 200);
     }
 }
+
+/// Nothing depends on an Event, so no finalizer stands for its dependents.
+#[tokio::test(start_paused = true)]
+async fn an_event_goes_at_once_whatever_becomes_of_dependents() {
+    for policy in ["Foreground", "Orphan", "Background"] {
+        let cluster = Cluster::new().await;
+        let path = "/api/v1/namespaces/default/events";
+        let object = json!({"kind": "Pod", "name": "p", "namespace": "default"});
+        let event = json!({"metadata": {"name": "a"}, "involvedObject": object});
+        cluster.post(path, event).await;
+        let item = format!("{path}/a");
+        let (code, answer) = cluster.delete(&item, json!({"propagationPolicy": policy})).await;
+        assert_eq!(
+            (code, &answer["kind"]),
+            (200, &json!("Status")),
+            "{policy}: {answer}"
+        );
+        assert_eq!(cluster.get(&item).await.0, 404);
+    }
+}
