@@ -1,6 +1,5 @@
 //! Plays a scenario against a server in memory, on virtual time.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,7 +7,8 @@ use controller_apiserver::{Body, Server};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
 use tower::ServiceExt as _;
 
 use crate::path::{Answers, lookup, substitute, text};
@@ -268,8 +268,8 @@ impl Player {
             return self.outcome(step, reply);
         }
         let content_type = header(response.headers(), "content-type").unwrap_or_default();
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let task = tokio::spawn(follow(response.into_body(), Arc::clone(&seen)));
+        let (tell, mut seen) = watch::channel(Seen::default());
+        let task = tokio::spawn(follow(response.into_body(), tell));
         let mut during = Vec::new();
         for step in step["during"].as_array().into_iter().flatten() {
             during.extend(self.step(step).await);
@@ -279,20 +279,15 @@ impl Player {
         let patience = step["timeoutMs"]
             .as_u64()
             .unwrap_or(if until_server { 15_000 } else { 6_000 });
-        let end = Instant::now() + Duration::from_millis(patience);
-        while Instant::now() < end {
-            let seen = seen.lock().unwrap().clone();
-            if seen.ended.is_some() || (!until_server && seen.events.len() >= wanted) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let enough = |seen: &Seen| seen.ended.is_some() || (!until_server && seen.events.len() >= wanted);
+        // What did not come in time is missed by the comparison.
+        let _ = timeout(Duration::from_millis(patience), seen.wait_for(enough)).await;
         if !until_server {
             let settle = step["settleMs"].as_u64().unwrap_or(250);
             tokio::time::sleep(Duration::from_millis(settle)).await;
         }
         task.abort();
-        let seen = seen.lock().unwrap().clone();
+        let seen = seen.borrow().clone();
         let took = (seen.ended.unwrap_or_else(Instant::now) - start).as_secs_f64();
         let mut events = seen.events;
         self.answers.insert(text(&step["id"]), json!({"events": events}));
@@ -326,16 +321,16 @@ struct Seen {
     ended: Option<Instant>,
 }
 
-async fn follow(mut body: Body, seen: Arc<Mutex<Seen>>) {
+async fn follow(mut body: Body, tell: watch::Sender<Seen>) {
     while let Some(Ok(frame)) = body.frame().await {
         let line = frame.into_data().unwrap();
         let event: Value = serde_json::from_slice(&line).unwrap();
         let marks_end = String::from_utf8_lossy(&line).contains("initial-events-end");
         if event["type"] != "BOOKMARK" || marks_end {
-            seen.lock().unwrap().events.push(event);
+            tell.send_modify(|seen| seen.events.push(event));
         }
     }
-    seen.lock().unwrap().ended = Some(Instant::now());
+    tell.send_modify(|seen| seen.ended = Some(Instant::now()));
 }
 
 async fn whole(response: Response<Body>) -> Reply {

@@ -14,15 +14,20 @@ pub enum Variation {
     /// Custom kinds, their plurals and the fields of their schemas have other names; before each write
     /// the same is asked for as a dry run, which must change nothing; bodies are sent as YAML.
     Varied,
+    /// Steps that change nothing, reads and refused writes, come in another order among themselves.
+    Shuffled,
 }
 
 impl Variation {
     /// What is sent before a step, if anything is.
     pub fn rehearsal(self, step: &Value) -> Option<Value> {
+        if self != Self::Varied {
+            return None;
+        }
         let method = step["method"].as_str()?;
         let deletes_with_body = method == "DELETE" && (step.get("body").or(step.get("rawBody"))).is_some();
         let asked = step["query"].get("dryRun").is_some() || step["path"].as_str()?.contains("dryRun");
-        if self == Self::AsRecorded || method == "GET" || deletes_with_body || asked {
+        if method == "GET" || deletes_with_body || asked {
             return None;
         }
         let mut rehearsal = step.clone();
@@ -42,6 +47,25 @@ impl Variation {
         Some((text, "application/yaml"))
     }
 
+    /// The order in which the steps are played.
+    pub fn order(self, recording: &Value) -> Vec<usize> {
+        let steps = recording["scenario"]["steps"].as_array().unwrap();
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        if self != Self::Shuffled {
+            return order;
+        }
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut start = 0;
+        for end in 0..=steps.len() {
+            let still = end < steps.len() && changes_nothing(&steps[end], recording);
+            if !still || refers(&steps[end], &steps[start..end]) {
+                random.shuffle(&mut order[start..end]);
+                start = if still { end } else { end + 1 };
+            }
+        }
+        order
+    }
+
     /// The recording of the scenario that is played.
     pub fn of(self, recording: &Value) -> Value {
         if self == Self::Varied {
@@ -50,6 +74,23 @@ impl Variation {
             recording.clone()
         }
     }
+}
+
+/// A read, or a write that is refused.
+fn changes_nothing(step: &Value, recording: &Value) -> bool {
+    let Some(method) = step["method"].as_str() else {
+        return false;
+    };
+    let results = recording["results"].as_array().unwrap();
+    let result = results.iter().find(|result| result["id"] == step["id"]);
+    method == "GET" || result.is_some_and(|result| result["code"].as_u64() >= Some(400))
+}
+
+/// The step takes a value from the answer to one of the others.
+fn refers(step: &Value, others: &[Value]) -> bool {
+    let text = step.to_string();
+    let mut names = others.iter().filter_map(|other| other["id"].as_str());
+    names.any(|id| text.contains(&format!("${{{id}")))
 }
 
 /// Words that mean something to the server, to a rule, or to the format of a scenario.
