@@ -1,13 +1,15 @@
 //! Inputs that nobody would write: made from a corpus by chance, and kept where the server answers
 //! something it did not answer before.
 //!
-//! Each target has a corpus, a file with an input on each line. A run replays it and makes `FUZZ_INPUTS` (500, if it is
-//! not set) more from it, always the same for one `FUZZ_SEED`. With `FUZZ_KEEP` set, inputs with a new answer are
-//! added to the file. What once was a find stays in the corpus:
+//! Each target has a corpus, a file with an input on each line. A run replays it and makes 500 more from it, or goes on
+//! for `FUZZ_SECONDS`; the inputs are always the same for one `FUZZ_SEED`. With `FUZZ_KEEP` set, inputs with a new
+//! answer are added to the file. What once was a find stays in the corpus:
 //!
 //! ```console
-//! FUZZ_INPUTS=200000 FUZZ_KEEP=1 cargo test --release -p controller-apiserver --test fuzz -- --nocapture
+//! FUZZ_SECONDS=600 FUZZ_KEEP=1 cargo test -p controller-apiserver --test fuzz -- --nocapture selectors
 //! ```
+//!
+//! Answers guide it, not coverage: instrumented code needs flags of a nightly compiler, and this project builds on stable.
 //!
 //! What must hold: no panic, and nothing that takes long; every answer is whole, and a refusal is a `Status` with the
 //! code of the answer; what is stored can be read, listed, and written back as it is, which changes nothing.
@@ -26,15 +28,47 @@ mod targets;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use mutate::Mutator;
 use targets::{Target, World};
 
-fn setting(name: &str, usual: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(usual)
+fn setting(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is a whole number")),
+    )
+}
+
+/// How long a run goes on.
+enum Limit {
+    Inputs(u64),
+    Until(Instant),
+}
+
+impl Limit {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the virtual clock stands still in a run"
+    )]
+    fn allows(&self, inputs: u64) -> bool {
+        match self {
+            Self::Inputs(limit) => inputs < *limit,
+            Self::Until(end) => Instant::now() < *end,
+        }
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the virtual clock stands still in a run"
+    )]
+    fn of_environment() -> Self {
+        match setting("FUZZ_SECONDS") {
+            Some(seconds) => Self::Until(Instant::now() + Duration::from_secs(seconds)),
+            None => Self::Inputs(500),
+        }
+    }
 }
 
 fn corpus_file(target: Target) -> PathBuf {
@@ -51,8 +85,8 @@ fn corpus(target: Target) -> Vec<String> {
 }
 
 async fn run(target: Target) {
-    let seed = setting("FUZZ_SEED", 1);
-    let inputs = setting("FUZZ_INPUTS", 500);
+    let seed = setting("FUZZ_SEED").unwrap_or(1);
+    let limit = Limit::of_environment();
     let mut mutator = Mutator::seeded(seed);
     let mut world = World::new().await;
     let mut seen = BTreeSet::new();
@@ -63,8 +97,10 @@ async fn run(target: Target) {
         kept.push(input);
     }
     let known = kept.len();
-    for number in 0..inputs {
-        if number % 2_000 == 1_999 {
+    let mut inputs = 0;
+    while limit.allows(inputs) {
+        inputs += 1;
+        if inputs % 2_000 == 0 {
             // The journal remembers every request.
             world = World::new().await;
         }
