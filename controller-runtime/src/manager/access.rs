@@ -10,11 +10,10 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
-};
-use kube::{Api, Client, api::PostParams};
+use kube::Client;
+use serde_json::json;
 
+use super::review::review;
 use crate::{
     Backoff,
     declare::{Declaration, Namespaces, Need, Scope},
@@ -69,23 +68,16 @@ impl Question {
         }
     }
 
-    fn review(&self) -> SelfSubjectAccessReview {
-        let attributes = ResourceAttributes {
-            group: Some(self.group.clone()),
-            resource: Some(self.resource.clone()),
-            subresource: self.subresource.clone(),
-            verb: Some(self.verb.clone()),
-            namespace: self.namespace.clone(),
-            ..ResourceAttributes::default()
-        };
-        let spec = SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(attributes),
-            ..SelfSubjectAccessReviewSpec::default()
-        };
-        SelfSubjectAccessReview {
-            spec,
-            ..SelfSubjectAccessReview::default()
-        }
+    async fn is_allowed(&self, client: &Client) -> kube::Result<bool> {
+        let asked = json!({"resourceAttributes": {
+            "group": self.group,
+            "resource": self.resource,
+            "subresource": self.subresource.as_deref().unwrap_or_default(),
+            "verb": self.verb,
+            "namespace": self.namespace.as_deref().unwrap_or_default(),
+        }});
+        let rights = review(client, "authorization.k8s.io", "SelfSubjectAccessReview", asked).await?;
+        Ok(rights["allowed"] == true)
     }
 
     /// `owns ConfigMap: missing "watch" configmaps in namespace a`.
@@ -117,7 +109,6 @@ pub(crate) async fn watch_over(
     mut told: impl FnMut(&[String]),
 ) {
     let Questions(mut open) = questions;
-    let reviews = Api::all(client);
     let pauses = Backoff::default()
         .initial(Duration::from_secs(10))
         .max(Duration::from_secs(300));
@@ -126,7 +117,7 @@ pub(crate) async fn watch_over(
     for round in 1.. {
         let mut still_open = BTreeMap::new();
         for (question, reason) in open {
-            match allowed(&reviews, &question).await {
+            match question.is_allowed(&client).await {
                 Ok(true) => {
                     lacking.remove(&question.say(&reason));
                     continue;
@@ -150,11 +141,6 @@ pub(crate) async fn watch_over(
         }
         tokio::time::sleep(pauses.delay(round, rng.f64())).await;
     }
-}
-
-async fn allowed(reviews: &Api<SelfSubjectAccessReview>, question: &Question) -> kube::Result<bool> {
-    let answer = reviews.create(&PostParams::default(), &question.review()).await?;
-    Ok(answer.status.is_some_and(|status| status.allowed))
 }
 
 #[cfg(test)]

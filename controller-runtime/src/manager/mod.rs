@@ -18,6 +18,7 @@ mod http;
 mod informers;
 mod observe;
 mod readiness;
+mod review;
 #[cfg(feature = "probes")]
 mod reviewer;
 mod status;

@@ -11,12 +11,10 @@ use std::{
     time::Duration,
 };
 
-use kube::{
-    Client,
-    api::{PostParams, Request},
-};
-use serde_json::{Value, json};
+use kube::Client;
+use serde_json::json;
 
+use super::review::review;
 use crate::clock::{self, Instant};
 
 /// So long a right is taken to stand.
@@ -72,45 +70,25 @@ impl Reviewer {
     }
 
     async fn ask(&self, token: &str) -> Result<Verdict, kube::Error> {
-        let review = json!({"spec": {"token": token}});
-        let known = self
-            .review("authentication.k8s.io", "TokenReview", review)
-            .await?;
+        let shown = json!({"token": token});
+        let known = review(&self.client, "authentication.k8s.io", "TokenReview", shown).await?;
         if known["authenticated"] != true {
             return Ok(Verdict::Unknown);
         }
         let user = &known["user"];
-        let review = json!({"spec": {
+        let asked = json!({
             "user": user["username"],
             "uid": user["uid"],
             "groups": user["groups"],
             "extra": user["extra"],
             "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
-        }});
-        let rights = self
-            .review("authorization.k8s.io", "SubjectAccessReview", review)
-            .await?;
+        });
+        let rights = review(&self.client, "authorization.k8s.io", "SubjectAccessReview", asked).await?;
         Ok(if rights["allowed"] == true {
             Verdict::Allowed
         } else {
             Verdict::Forbidden
         })
-    }
-
-    /// The status that the server gives to a review.
-    ///
-    /// As JSON: which fields of the types are options differs between versions of `k8s-openapi`, and theirs is chosen by the user.
-    async fn review(&self, group: &str, kind: &str, mut review: Value) -> Result<Value, kube::Error> {
-        review["apiVersion"] = json!(format!("{group}/v1"));
-        review["kind"] = json!(kind);
-        let path = format!("/apis/{group}/v1/{}s", kind.to_lowercase());
-        let body = review.to_string().into_bytes();
-        let request = Request::new(path).create(&PostParams::default(), body);
-        let mut answer: Value = self
-            .client
-            .request(request.map_err(kube::Error::BuildRequest)?)
-            .await?;
-        Ok(answer["status"].take())
     }
 
     fn remembered(&self, token: &str) -> Option<Verdict> {
@@ -146,7 +124,8 @@ impl fmt::Debug for Reviewer {
 mod tests {
     use controller_apiserver::{Server, access::User};
     use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
-    use kube::Api;
+    use kube::{Api, api::PostParams};
+    use serde_json::Value;
 
     use super::*;
 
