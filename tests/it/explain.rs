@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use controller_apiserver::{Fault, Server, When};
 use controller_runtime::{
+    PAUSED,
     explain::{KeyState, Why},
     manager::Board,
     operator::{ElectionOptions, RunOptions, Stop},
@@ -308,6 +309,29 @@ async fn what_keeps_it_from_running_is_told() {
     let why = standby.why("a");
     assert_eq!(why.held[0].reason, "not_leading", "{why}");
     assert!(why.held[0].text.contains("another leads"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_object_is_told_to_be_paused() {
+    let world = World::start(|options| options);
+    world.map("a").await;
+    let pause = |value: Option<&str>| json!({ "metadata": { "annotations": { PAUSED: value } } });
+    world.patch::<ConfigMap>("a", pause(Some("true"))).await;
+    world
+        .patch::<ConfigMap>("a", json!({ "metadata": { "labels": { "tier": "1" } } }))
+        .await;
+    let why = world.why("a");
+    assert_eq!(why.held[0].reason, "paused", "{why}");
+    assert!(why.held[0].text.contains(PAUSED), "{why}");
+    assert_eq!(
+        why.changes[0].fields.as_deref(),
+        Some(&["metadata.labels".to_owned()][..]),
+        "what it missed is told: {why}"
+    );
+    world.patch::<ConfigMap>("a", pause(None)).await;
+    let why = world.why("a");
+    assert_eq!(why.held, Vec::new(), "{why}");
+    assert!(why.last_run.unwrap().ago_ms <= 1000);
 }
 
 #[tokio::test(start_paused = true)]

@@ -79,7 +79,8 @@ pub enum KeyState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Held {
-    /// A word: `not_synced`, `not_leading`, `stopping`, `ended`, `own_writes`, `slowed`, `no_free_place`.
+    /// A word: `not_synced`, `not_leading`, `stopping`, `ended`, `paused`, `own_writes`, `slowed`,
+    /// `no_free_place`.
     pub reason: &'static str,
     /// A sentence.
     pub text: String,

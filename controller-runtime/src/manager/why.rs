@@ -10,6 +10,7 @@ use super::{
 use crate::{
     clock,
     explain::{Explainer, Held, KeyState, Known, Told, Why},
+    pause::PAUSED,
 };
 
 /// Nothing is known of such an object, and why; a text for people.
@@ -113,6 +114,11 @@ impl ControllerState {
 /// What keeps one object from running.
 fn of_key(known: &Known, controller: &ControllerState) -> Vec<Held> {
     let mut held = Vec::new();
+    // A key that is told to be due has been woken since, and will be looked at again.
+    if controller.paused.contains(&known.object) && known.queue == KeyState::Idle {
+        let text = format!("the annotation {PAUSED} keeps it from running until it is taken away");
+        held.push(because("paused", text));
+    }
     if known.held > 0 {
         let text = format!(
             "{} changes wait for the end of its run: they may be its own writes",
