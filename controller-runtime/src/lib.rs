@@ -32,6 +32,8 @@ pub mod metrics;
 pub mod object;
 pub mod operator;
 mod options;
+#[cfg(feature = "otel")]
+mod otel;
 mod pause;
 pub mod prelude;
 mod queue;

@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use super::{
     ElectionOptions, ManifestOptions, Operator, OperatorError, RateLimit, RunOptions, Stop, WhenEnded,
-    manifests::yaml, signals,
+    manifests::yaml, signals, telemetry::Telemetry,
 };
 use crate::{
     Backoff,
@@ -162,7 +162,10 @@ impl Operator {
         Ok(())
     }
 
-    async fn command(self, args: impl Iterator<Item = std::ffi::OsString>) -> Result<(), OperatorError> {
+    pub(super) async fn command(
+        self,
+        args: impl Iterator<Item = std::ffi::OsString>,
+    ) -> Result<(), OperatorError> {
         let about = format!("The Kubernetes operator {}", self.name);
         let matches = Cli::command()
             .bin_name(self.name.clone())
@@ -189,13 +192,15 @@ impl Operator {
     }
 
     async fn start(self, args: RunArgs) -> Result<(), OperatorError> {
-        log_to_stderr(args.json_logs);
+        let telemetry = Telemetry::start(&self.name, &self.version, args.json_logs)?;
         let stop = Stop::new();
         signals::listen(&stop).map_err(OperatorError::Signals)?;
         if args.stop_with_stdin {
             signals::end_with_stdin(stop.clone());
         }
-        self.run(args.options(&stop)?).await
+        let result = self.run(args.options(&stop)?).await;
+        telemetry.end(&stop).await;
+        result
     }
 }
 
@@ -246,20 +251,6 @@ impl RunArgs {
         let burst = self.kube_api_burst.unwrap_or(per_second.ceil() as u32);
         Ok(Some(RateLimit::new(per_second, burst)?))
     }
-}
-
-fn log_to_stderr(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    // A program that has set up its own logging before keeps it.
-    let _ = if json {
-        logs.json().try_init()
-    } else {
-        logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-            .try_init()
-    };
 }
 
 fn print(text: &str) -> Result<(), OperatorError> {

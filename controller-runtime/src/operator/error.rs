@@ -30,6 +30,9 @@ pub enum OperatorError {
     /// Neither a kubeconfig nor a service account was found, or one of them cannot be used.
     #[error("no way to the Kubernetes API: {0}\nset KUBECONFIG, or run in a Pod with a service account")]
     Client(#[source] BoxError),
+    /// The variables of OpenTelemetry ask for what cannot be done.
+    #[error("no way to the OpenTelemetry collector: {0}")]
+    Telemetry(String),
     /// There is nothing to run.
     #[error("the operator has no controllers: add one with `Operator::controller`")]
     NoControllers,

@@ -38,6 +38,11 @@ mod running;
 #[cfg(feature = "cli")]
 mod signals;
 mod stop;
+#[cfg(feature = "cli")]
+mod telemetry;
+#[cfg(test)]
+#[cfg(feature = "otel")]
+mod telemetry_tests;
 #[cfg(test)]
 mod tests;
 mod workload;

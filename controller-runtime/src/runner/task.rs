@@ -169,6 +169,10 @@ where
         });
     let end = move |ended| {
         drop(permit);
+        if !matches!(ended, Ended::Succeeded(_)) {
+            // What OpenTelemetry asks of a span whose work failed; nothing to other listeners.
+            tracing::Span::current().record("otel.status_code", "ERROR");
+        }
         duty.fulfil(ended);
     };
     // Several kinds of task rather than one that has room for what is seldom used.

@@ -168,12 +168,16 @@ impl<K: Object> Teller<K> {
             object.ref = %popped.key,
             object.reason = tracing::field::Empty,
             reconcile.id = run.id,
+            trace_id = tracing::field::Empty,
+            otel.status_code = tracing::field::Empty,
         );
         if span.is_disabled() {
             // Even a span that nobody wants costs something each time it is entered; this one does not.
             return tracing::Span::none();
         }
         span.record("object.reason", tracing::field::display(Reason(&causes())));
+        #[cfg(feature = "otel")]
+        crate::otel::name_trace(&span);
         span
     }
 

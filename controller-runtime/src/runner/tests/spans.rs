@@ -1,15 +1,19 @@
 //! Every reconcile has a span that says what, why and which.
 
 use std::{
+    collections::{BTreeSet, HashMap},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
     time::Duration,
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use tracing::span::{Attributes, Id};
+use tracing::{
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+};
 use tracing_subscriber::{
     Layer,
     layer::{Context, SubscriberExt},
@@ -64,6 +68,68 @@ async fn the_span_of_every_reconcile_is_closed_however_it_ends() {
     reading.abort();
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(open.0.load(Ordering::SeqCst), 0);
+}
+
+/// What OpenTelemetry is told of spans: the object of each, and which failed.
+#[derive(Clone, Default)]
+struct Failed(Arc<Mutex<(HashMap<u64, String>, BTreeSet<String>)>>);
+
+/// The value of one field.
+struct Value(&'static str, String);
+
+impl Visit for Value {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        if field.name() == self.0 {
+            self.1 = format!("{value:?}");
+        }
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Failed {
+    fn on_new_span(&self, attributes: &Attributes<'_>, span: &Id, _: Context<'_, S>) {
+        let mut object = Value("object.ref", String::new());
+        attributes.record(&mut object);
+        self.0.lock().unwrap().0.insert(span.into_u64(), object.1);
+    }
+
+    fn on_record(&self, span: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        let mut status = Value("otel.status_code", String::new());
+        values.record(&mut status);
+        if status.1 == "\"ERROR\"" {
+            let (objects, failed) = &mut *self.0.lock().unwrap();
+            failed.insert(objects[&span.into_u64()].clone());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_span_of_a_reconcile_that_fails_says_so() {
+    let failed = Failed::default();
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
+    let _default = tracing::subscriber::set_default(tracing_subscriber::registry().with(failed.clone()));
+    let mut world = World::of(["done", "fails", "panics", "hangs"]);
+    let config = Config::default().timeout(Duration::from_secs(1));
+    let reading = drain(world.controller().with_config(config).run(
+        |object: Arc<ConfigMap>, _| async move {
+            match object.metadata.name.as_deref() {
+                Some("fails") => return Err(No),
+                Some("panics") => std::panic::resume_unwind(Box::new("provoked")),
+                Some("hangs") => std::future::pending().await,
+                _ => {}
+            }
+            Ok::<_, No>(Action::await_change())
+        },
+        |_, _, _| Action::await_change(),
+        Arc::new(()),
+    ));
+    world.trigger_all();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    reading.abort();
+    let failed: Vec<_> = failed.0.lock().unwrap().1.iter().cloned().collect();
+    assert_eq!(
+        failed,
+        ["fails", "hangs", "panics"].map(|name| format!("ConfigMap.v1./{name}.default"))
+    );
 }
 
 #[tokio::test(start_paused = true)]
