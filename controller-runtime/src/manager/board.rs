@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{
+    access::Unserved,
     feed::{Feed, Listener},
     readiness::{self, Readiness},
     status::{
@@ -87,6 +88,8 @@ pub(super) struct RunningEntry {
 pub(super) struct SourceEntry {
     pub(super) state: SourceState,
     pub(super) since: Instant,
+    /// The server does not serve the kind, it was said at the start; `None` as soon as it does.
+    pub(super) unserved: Option<String>,
     /// Bounded by the watch, which tells of a hundred at most.
     pub(super) undecodable: Vec<UndecodableObject>,
 }
@@ -97,6 +100,7 @@ impl SourceEntry {
         Self {
             state: SourceState::Listing,
             since,
+            unserved: None,
             undecodable: Vec::new(),
         }
     }
@@ -166,6 +170,19 @@ impl Board {
         self.change(|state| state.missing_rights = missing.to_vec());
         self.tell(Happening::MissingRights {
             missing: missing.to_vec(),
+        });
+    }
+
+    /// The server does not serve a kind. What works by now has shown that it does.
+    pub(crate) fn unserved(&self, unserved: &Unserved) {
+        self.change(|state| {
+            let controllers = state.controllers.values_mut();
+            let sources = controllers.flat_map(|controller| &mut controller.sources);
+            for (source, entry) in sources {
+                if source.kind == unserved.kind && entry.state != SourceState::Watching {
+                    entry.unserved = Some(unserved.message.clone());
+                }
+            }
         });
     }
 
@@ -313,6 +330,7 @@ impl ControllerState {
                     source: source.clone(),
                     state: entry.state.clone(),
                     since_ms: millis(now.saturating_duration_since(entry.since)),
+                    unserved: entry.unserved.clone(),
                     undecodable: entry.undecodable.clone(),
                 })
                 .collect(),

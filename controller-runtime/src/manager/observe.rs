@@ -54,6 +54,7 @@ impl Board {
                 if entry.state == SourceState::Listing {
                     entry.state = SourceState::Watching;
                     entry.since = clock::now();
+                    entry.unserved = None;
                 }
             }
             !std::mem::replace(&mut state.synced, true)
@@ -212,6 +213,9 @@ impl ControllerState {
             .or_insert_with(|| SourceEntry::listing(now));
         if entry.state != state {
             entry.since = now;
+        }
+        if state == SourceState::Watching {
+            entry.unserved = None;
         }
         (
             std::mem::replace(&mut entry.state, state),

@@ -59,8 +59,10 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
         .flat_map(|controller| {
             let sources = controller.sources.iter();
             sources.flat_map(|source| {
-                let trouble = trouble(&controller.name, source);
-                trouble.into_iter().chain(undecodable(&controller.name, source))
+                let trouble = trouble(&controller.name, source).into_iter();
+                trouble
+                    .chain(unserved(&controller.name, source))
+                    .chain(undecodable(&controller.name, source))
             })
         })
         .chain(rights)
@@ -82,7 +84,10 @@ fn blockers(controller: &ControllerStatus) -> Vec<String> {
     let mut lines: Vec<_> = controller
         .sources
         .iter()
-        .filter_map(|source| unsynced(&controller.name, source))
+        .flat_map(|source| {
+            let unsynced = unsynced(&controller.name, source).into_iter();
+            unsynced.chain(unserved(&controller.name, source))
+        })
         .collect();
     if lines.is_empty() {
         lines.push(format!("{}: starting", controller.name));
@@ -111,6 +116,11 @@ fn trouble(controller: &str, source: &SourceStatus) -> Option<String> {
         SourceState::Failing { message } => Some(format!("{controller}: {}: {message}", place(source))),
         SourceState::Listing | SourceState::Watching => None,
     }
+}
+
+fn unserved(controller: &str, source: &SourceStatus) -> Option<String> {
+    let message = source.unserved.as_ref()?;
+    Some(format!("{controller}: {}: {message}", place(source)))
 }
 
 /// The first few by name: a kind whose every object is broken needs no more to be understood.

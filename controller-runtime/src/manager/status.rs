@@ -105,6 +105,9 @@ pub struct SourceStatus {
     pub state: SourceState,
     /// Since when.
     pub since_ms: u64,
+    /// Why the kind is not served, as discovery told at the start; not there once a list has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unserved: Option<String>,
     /// The objects that could not be decoded: they are not reconciled, or by their copy before, until they are mended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undecodable: Vec<UndecodableObject>,

@@ -1,7 +1,7 @@
 //! The clients of an operator: one for its controllers, one for its lease.
 //!
 //! From the outside in, a controller's request passes the retries, the write gate, the limit on the rate and the counter. So a write that is tried again is
-//! asked about again, and what is counted has left. The lease has a client without gate and without retries: the election decides
+//! asked about again, and what is counted has left. What comes back with 403 is told to the access check. The lease has a client without gate and without retries: the election decides
 //! itself when to ask again.
 
 use kube::{
@@ -13,6 +13,7 @@ use tower::{ServiceBuilder, retry::RetryLayer, service_fn};
 use super::RateLimit;
 use crate::{
     leader::{GateLayer, WriteGate},
+    manager::access::Refusals,
     metrics::Metrics,
 };
 
@@ -28,23 +29,28 @@ pub(super) fn plain(mut config: Config, metrics: &Metrics) -> kube::Result<Clien
         .build())
 }
 
-/// A client that sends through `plain` and asks `gate` each time. With `retries`, what the server is too busy for is sent again; with
+/// A client that sends through `plain`, asks `gate` each time and tells `refusals` the answers. With `retries`, what the server is too busy for is sent again; with
 /// `limit`, requests leave at that rate at most.
 pub(super) fn gated(
     plain: Client,
     gate: &WriteGate,
     retries: Option<RetryPolicy>,
     limit: Option<RateLimit>,
+    refusals: &Refusals,
 ) -> Client {
     let namespace = plain.default_namespace().to_owned();
+    let refusals = refusals.clone();
     let send = service_fn(move |request: http::Request<Body>| {
-        let (plain, limit) = (plain.clone(), limit.clone());
+        let (plain, limit, refusals) = (plain.clone(), limit.clone(), refusals.clone());
+        let (method, uri) = (request.method().clone(), request.uri().clone());
         async move {
             // Below the gate: a write whose turn comes too late is dropped while it waits.
             if let Some(limit) = limit {
                 limit.pass().await;
             }
-            plain.send(request).await
+            let answer = plain.send(request).await?;
+            refusals.answered(&method, &uri, answer.status());
+            Ok::<_, kube::Error>(answer)
         }
     });
     let service = ServiceBuilder::new()

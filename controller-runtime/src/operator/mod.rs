@@ -33,6 +33,8 @@ mod manifests_tests;
 mod options;
 mod people;
 mod rate;
+#[cfg(test)]
+mod rights_tests;
 mod run;
 mod running;
 #[cfg(feature = "cli")]

@@ -15,6 +15,7 @@ use super::{
 #[cfg(feature = "probes")]
 use crate::manager::Reviewer;
 use crate::{
+    clock::Origin,
     declare::{BoxError, Environment},
     leader::WriteGate,
     manager::{Board, access},
@@ -65,15 +66,11 @@ impl Operator {
             // It is set once, here.
             let _ = reviewer.set(Reviewer::new(plain.clone()));
         }
-        let client = client::gated(plain.clone(), &gate, retries, options.rate_limit);
-        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics.clone())];
         let questions = access::questions(self.declarations(), &options.namespaces);
-        let _access = OnDrop(tokio::spawn(ask_for_rights(
-            client.clone(),
-            questions,
-            options.origin.rng("reviews"),
-            board.clone(),
-        )));
+        let refusals = access::Refusals::of(&questions);
+        let client = client::gated(plain.clone(), &gate, retries, options.rate_limit, &refusals);
+        let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics.clone())];
+        let _asking = self.ask(&client, questions, refusals, options.origin, board);
         let mut environment = Environment::new(client)
             .namespaces(options.namespaces)
             .observe_with(Arc::new(observers))
@@ -112,6 +109,31 @@ impl Operator {
         }
     }
 
+    /// Asks the server which kinds it serves and what this process may do, for as long as the answer lives.
+    fn ask(
+        &self,
+        client: &Client,
+        questions: access::Questions,
+        refusals: access::Refusals,
+        origin: Origin,
+        board: &Board,
+    ) -> [OnDrop; 2] {
+        let kinds = ask_for_kinds(
+            client.clone(),
+            access::kinds(self.declarations()),
+            origin.rng("discovery"),
+            board.clone(),
+        );
+        let rights = ask_for_rights(
+            client.clone(),
+            questions,
+            refusals,
+            origin.rng("reviews"),
+            board.clone(),
+        );
+        [OnDrop(tokio::spawn(kinds)), OnDrop(tokio::spawn(rights))]
+    }
+
     /// What would only show later, or not at all.
     fn check(&self) -> Result<(), OperatorError> {
         if self.controllers.is_empty() {
@@ -132,11 +154,33 @@ async fn connect(metrics: &Metrics) -> Result<Client, BoxError> {
     Ok(client::plain(Config::infer().await?, metrics)?)
 }
 
-/// Says which rights are missing, in the log and on the board, until none is.
-async fn ask_for_rights(client: Client, questions: access::Questions, rng: fastrand::Rng, board: Board) {
-    access::watch_over(client, questions, rng, |missing| {
-        for right in missing {
-            tracing::warn!(%right, "a right is missing: grant it, `rbac` prints the roles");
+/// Says which kinds are not served, in the log and on the board.
+async fn ask_for_kinds(client: Client, kinds: access::Kinds, rng: fastrand::Rng, board: Board) {
+    access::discover(client, kinds, rng, |unserved| {
+        tracing::warn!(kind = unserved.kind, "{}", unserved.message);
+        board.unserved(unserved);
+    })
+    .await;
+}
+
+/// Says which rights come and go, each once in the log, and which are missing on the board.
+async fn ask_for_rights(
+    client: Client,
+    questions: access::Questions,
+    refusals: access::Refusals,
+    rng: fastrand::Rng,
+    board: Board,
+) {
+    access::watch_over(client, questions, refusals, rng, |changes, missing| {
+        for change in changes {
+            match change {
+                access::Change::Missing(right) => {
+                    tracing::warn!(%right, "a right is missing: grant it, `rbac` prints the roles");
+                }
+                access::Change::Granted(right) => {
+                    tracing::info!(%right, "a right that was missing is granted");
+                }
+            }
         }
         board.missing_rights(missing);
     })

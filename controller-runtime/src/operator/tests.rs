@@ -29,10 +29,13 @@ where
     F: FnMut(Environment) -> Fut + Send,
     Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
 {
-    let declaration = Declaration::new(name, Watched::new::<ConfigMap>(&()));
-    Fake {
-        declaration,
-        lives: Mutex::new(life),
+    Fake::of(Declaration::new(name, Watched::new::<ConfigMap>(&())), life)
+}
+
+impl<F> Fake<F> {
+    pub(super) fn of(declaration: Declaration, life: F) -> Self {
+        let lives = Mutex::new(life);
+        Self { declaration, lives }
     }
 }
 
@@ -53,10 +56,7 @@ where
 /// A controller of this declaration that does nothing.
 #[cfg(feature = "cli")]
 pub(super) fn declared(declaration: Declaration) -> impl Runnable {
-    Fake {
-        declaration,
-        lives: Mutex::new(well_behaved),
-    }
+    Fake::of(declaration, well_behaved)
 }
 
 async fn well_behaved(environment: Environment) -> Result<(), BoxError> {

@@ -1,22 +1,30 @@
-//! The access check: which rights this process lacks, asked of the API server at the start and again while some are missing.
+//! The access check: which declared kinds are not served, and which rights this process lacks.
 //!
 //! The questions come from [`Declaration::needs`], each asked once per namespace however many controllers need it
 //! (`SelfSubjectAccessReview`, authorization.k8s.io/v1). A missing right is said once, by relation and verb, and taken back when it was granted.
 //!
 //! Not promised: that an operator without rights ends. It works as far as it may.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+mod kinds;
+mod refusals;
+mod rights;
+
+use std::collections::BTreeMap;
 
 use kube::Client;
 use serde_json::json;
 
 use super::review::review;
 use crate::{
-    Backoff,
+    clock,
     declare::{Declaration, Namespaces, Need, Scope},
+};
+
+use rights::Rights;
+pub(crate) use {
+    kinds::{Kinds, Unserved, discover, kinds},
+    refusals::Refusals,
+    rights::Change,
 };
 
 /// Something a process may or may not do.
@@ -31,7 +39,7 @@ struct Question {
 }
 
 /// What to ask, and what each right is needed for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Questions(BTreeMap<Question, String>);
 
 /// The questions of all controllers, and what each right is needed for.
@@ -82,7 +90,12 @@ impl Question {
 
     /// `owns ConfigMap: missing "watch" configmaps in namespace a`.
     fn say(&self, reason: &str) -> String {
-        let mut right = format!("{reason}: missing \"{}\" {}", self.verb, self.resource);
+        format!("{reason}: missing {}", self.right())
+    }
+
+    /// `"watch" configmaps in namespace a`.
+    fn right(&self) -> String {
+        let mut right = format!("\"{}\" {}", self.verb, self.resource);
         if let Some(subresource) = &self.subresource {
             right.push('/');
             right.push_str(subresource);
@@ -99,53 +112,55 @@ impl Question {
     }
 }
 
-/// Asks until nothing is missing; `told` gets the whole list each time it changes.
+/// Asks about each right at the start and about one that `refusals` casts doubt on, for as long as it is polled. `told` gets what changed, and
+/// all that is missing then.
 ///
 /// A server that does not answer reviews (an error, or no such API) leaves the question open, and it is asked again.
 pub(crate) async fn watch_over(
     client: Client,
     questions: Questions,
+    refusals: Refusals,
     mut rng: fastrand::Rng,
-    mut told: impl FnMut(&[String]),
+    mut told: impl FnMut(&[Change], &[String]),
 ) {
-    let Questions(mut open) = questions;
-    let pauses = Backoff::default()
-        .initial(Duration::from_secs(10))
-        .max(Duration::from_secs(300));
-    let mut last = Vec::new();
-    let mut lacking = BTreeSet::new();
-    for round in 1.. {
-        let mut still_open = BTreeMap::new();
-        for (question, reason) in open {
-            match question.is_allowed(&client).await {
-                Ok(true) => {
-                    lacking.remove(&question.say(&reason));
-                    continue;
-                }
-                Ok(false) => {
-                    lacking.insert(question.say(&reason));
-                }
-                // What was known of this right stays as it was.
-                Err(error) => tracing::debug!(%error, "an access review was not answered"),
+    let mut rights = Rights::new(questions, clock::now());
+    loop {
+        let mut changes = Vec::new();
+        for question in rights.due(clock::now()) {
+            let answer = question.is_allowed(&client).await;
+            if let Err(error) = &answer {
+                tracing::debug!(%error, "an access review was not answered");
             }
-            still_open.insert(question, reason);
+            changes.extend(rights.answered(&question, answer.ok(), clock::now(), rng.f64()));
         }
-        open = still_open;
-        let missing: Vec<_> = lacking.iter().cloned().collect();
-        if missing != last {
-            told(&missing);
-            last = missing;
+        if !changes.is_empty() {
+            told(&changes, &rights.missing());
         }
-        if open.is_empty() {
-            return;
+        tokio::select! {
+            biased;
+            doubted = refusals.next() => {
+                for question in &doubted {
+                    rights.refused(question, clock::now());
+                }
+            }
+            () = at(rights.next()) => {}
         }
-        tokio::time::sleep(pauses.delay(round, rng.f64())).await;
+    }
+}
+
+async fn at(moment: Option<clock::Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::{
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
 
     use http::Response;
     use k8s_openapi::api::core::v1::{ConfigMap, Node};
@@ -153,7 +168,7 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
-    use crate::{clock, declare::Watched};
+    use crate::declare::Watched;
 
     fn declarations() -> [Declaration; 2] {
         let one = Declaration::new("one", Watched::new::<ConfigMap>(&()));
@@ -212,15 +227,17 @@ mod tests {
         let [one, _] = declarations();
         let questions = questions([&one], &Namespaces::Only(vec!["a".to_owned()]));
         let mut told = Vec::new();
-        watch_over(
+        let watching = watch_over(
             server(Arc::clone(&asked)),
-            questions,
+            questions.clone(),
+            Refusals::of(&questions),
             clock::rng(None),
-            |missing| {
+            |_, missing| {
                 told.push((missing.to_vec(), asked.lock().expect("not poisoned").len()));
             },
-        )
-        .await;
+        );
+        let an_hour = tokio::time::timeout(Duration::from_secs(3600), watching).await;
+        assert!(an_hour.is_err(), "it never ends: a right may be revoked");
         let missing = "reconciles ConfigMap: missing \"watch\" configmaps in namespace a".to_owned();
         assert_eq!(
             told,

@@ -1,0 +1,158 @@
+//! Rights that come and go while an operator runs.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use controller_apiserver::{Server, access::User};
+use k8s_openapi::api::{core::v1::ConfigMap, rbac::v1::ClusterRole};
+use kube::{
+    Api,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+
+use super::{Declaration, Operator, RunOptions, Stop, tests::Fake};
+use crate::{
+    declare::{BoxError, Environment, Rule, Watched},
+    logs::Logs,
+    manager::{Board, Happening},
+    runner::Event,
+};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+fn rules(verbs: &[&str]) -> Value {
+    json!([
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews"], "verbs": ["create"]},
+    ])
+}
+
+async fn server(verbs: &[&str]) -> Server {
+    let server = Server::new();
+    let version = format!("{GROUP}/v1");
+    let role = json!({"apiVersion": version, "kind": "ClusterRole", "metadata": {"name": "worker"}, "rules": rules(verbs)});
+    let binding = json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": "worker"},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "worker"},
+        "subjects": [{"apiGroup": GROUP, "kind": "User", "name": "worker"}]});
+    server.install([role, binding]).await.expect("a role");
+    server
+}
+
+async fn grant(server: &Server, verbs: &[&str]) {
+    let roles = Api::<ClusterRole>::all(server.client());
+    let patch = Patch::Merge(json!({"rules": rules(verbs)}));
+    roles
+        .patch("worker", &PatchParams::default(), &patch)
+        .await
+        .expect("a role");
+}
+
+/// Writes a ConfigMap each second, whatever is answered.
+async fn writes(environment: Environment) -> Result<(), BoxError> {
+    environment.observer.observe("writer", &Event::Synced);
+    let maps = Api::<ConfigMap>::namespaced(environment.client.clone(), "default");
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    let mut stop = environment.shutdown.clone();
+    loop {
+        tokio::select! {
+            () = &mut stop => return Ok(()),
+            _ = ticks.tick() => {}
+        }
+        let map = serde_json::from_value(json!({"metadata": {"generateName": "made-"}}))?;
+        let _ = maps.create(&PostParams::default(), &map).await;
+    }
+}
+
+/// Of three rights one is granted; all are, later; then the right to write is taken while the operator runs.
+#[tokio::test(start_paused = true)]
+async fn each_right_that_is_missing_is_named_once_whenever_it_goes() {
+    let logs = Logs::capture();
+    let server = server(&["list"]).await;
+    let mut declaration = Declaration::new("writer", Watched::new::<ConfigMap>(&()));
+    declaration.rules.push(Rule {
+        group: String::new(),
+        resource: "configmaps".to_owned(),
+        verbs: vec!["create".to_owned()],
+    });
+    let (board, stop) = (Board::new("writer"), Stop::new());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&told);
+    board.hear(move |happening| {
+        if let Happening::MissingRights { missing } = happening {
+            noted.lock().expect("not poisoned").push(missing.clone());
+        }
+    });
+    let client = server.client_as(User::new("worker", ["system:authenticated"]));
+    let options = RunOptions::new().client(client).stop_on(&stop);
+    let run = tokio::spawn({
+        let operator = Operator::new("writer").controller(Fake::of(declaration, writes));
+        let board = board.clone();
+        async move { operator.run_on(&board, options).await }
+    });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(
+        board
+            .readiness()
+            .to_string()
+            .contains("missing \"watch\" configmaps"),
+        "{}",
+        board.readiness()
+    );
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    grant(&server, &["list", "watch", "create"]).await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let reviews = |server: &Server| {
+        server
+            .journal()
+            .user("worker")
+            .resource("selfsubjectaccessreviews")
+            .len()
+    };
+    let before = reviews(&server);
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(reviews(&server), before, "what is there is not asked about");
+
+    grant(&server, &["list", "watch"]).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(
+        board
+            .readiness()
+            .to_string()
+            .contains("missing \"create\" configmaps"),
+        "{}",
+        board.readiness()
+    );
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    let asked = reviews(&server) - before;
+    assert!(asked <= 3600 / 150, "{asked} reviews for 3600 refusals");
+    stop.now();
+    run.await.expect("no panic").expect("a good end");
+
+    let missing = |verb: &str| {
+        let reason = if verb == "create" {
+            "stated by rbac(…)"
+        } else {
+            "reconciles ConfigMap"
+        };
+        format!("{reason}: missing \"{verb}\" configmaps")
+    };
+    let told = told.lock().expect("not poisoned").clone();
+    assert_eq!(told.first(), Some(&vec![missing("watch"), missing("create")]));
+    assert!(told.contains(&Vec::new()), "{told:?}");
+    assert_eq!(told.last(), Some(&vec![missing("create")]));
+    let logs = logs.text();
+    let count = |text: &str, verb: &str| {
+        logs.lines()
+            .filter(|line| line.contains(text) && line.contains(&missing(verb)))
+            .count()
+    };
+    for (verb, said) in [("list", 0), ("watch", 1), ("create", 2)] {
+        assert_eq!(count("a right is missing", verb), said, "{verb}: {logs}");
+    }
+    for (verb, said) in [("list", 0), ("watch", 1), ("create", 1)] {
+        assert_eq!(count("is granted", verb), said, "{verb}: {logs}");
+    }
+}
