@@ -85,6 +85,18 @@ impl WriteGate {
         self.limit().map(|_| ())
     }
 
+    /// When a request that leaves now must be over; `None` for never. Reads pass always.
+    ///
+    /// # Errors
+    /// [`GateRefusal::NotLeading`] when it may not leave.
+    pub(crate) fn lets(&self, method: &Method, path: &str) -> Result<Option<Instant>, GateRefusal> {
+        if is_mutating(method, path) {
+            self.limit()
+        } else {
+            Ok(None)
+        }
+    }
+
     /// When a write that leaves now must be over; `None` for never.
     fn limit(&self) -> Result<Option<Instant>, GateRefusal> {
         match *self.passage.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -154,11 +166,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        if !is_mutating(request.method(), request.uri().path()) {
-            let answer = self.inner.call(request);
-            return Box::pin(async move { answer.await.map_err(Into::into) });
-        }
-        let limit = match self.gate.limit() {
+        let limit = match self.gate.lets(request.method(), request.uri().path()) {
             Ok(limit) => limit,
             Err(refusal) => return Box::pin(async move { Err(refusal.into()) }),
         };

@@ -1,14 +1,14 @@
 //! The clients of an operator: one for its controllers, one for its lease.
 //!
 //! From the outside in, a controller's request passes the retries, the write gate, the limit on the rate and the counter. So a write that is tried again is
-//! asked about again, and what is counted has left. What comes back with 403 is told to the access check. The lease has a client without gate and without retries: the election decides
+//! asked about again, and what is counted has left; one that had to wait for its turn is asked about once more below the limit. What comes back with 403 is told to the access check. The lease has a client without gate and without retries: the election decides
 //! itself when to ask again.
 
 use kube::{
     Client, Config,
     client::{Body, ClientBuilder, retry::RetryPolicy},
 };
-use tower::{ServiceBuilder, retry::RetryLayer, service_fn};
+use tower::{BoxError, ServiceBuilder, retry::RetryLayer, service_fn};
 
 use super::RateLimit;
 use crate::{
@@ -39,18 +39,20 @@ pub(super) fn gated(
     refusals: &Refusals,
 ) -> Client {
     let namespace = plain.default_namespace().to_owned();
-    let refusals = refusals.clone();
+    let (below, refusals) = (gate.clone(), refusals.clone());
     let send = service_fn(move |request: http::Request<Body>| {
         let (plain, limit, refusals) = (plain.clone(), limit.clone(), refusals.clone());
+        let gate = below.clone();
         let (method, uri) = (request.method().clone(), request.uri().clone());
         async move {
-            // Below the gate: a write whose turn comes too late is dropped while it waits.
             if let Some(limit) = limit {
                 limit.pass().await;
+                // The leadership may have ended while the write waited for its turn.
+                gate.lets(&method, uri.path())?;
             }
             let answer = plain.send(request).await?;
             refusals.answered(&method, &uri, answer.status());
-            Ok::<_, kube::Error>(answer)
+            Ok::<_, BoxError>(answer)
         }
     });
     let service = ServiceBuilder::new()
@@ -62,7 +64,11 @@ pub(super) fn gated(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{
+        convert::Infallible,
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
 
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::Api;
@@ -73,8 +79,13 @@ mod tests {
     };
 
     use super::*;
+    use crate::{clock, declare::Namespaces, leader::GateRefusal, manager::access};
 
     const PATIENCE: Duration = Duration::from_secs(20 * 60);
+
+    fn no_refusals() -> Refusals {
+        Refusals::of(&access::questions([], &Namespaces::All))
+    }
 
     /// Answers one request, after a long time.
     async fn answer_late(listener: TcpListener) {
@@ -100,7 +111,7 @@ mod tests {
         let mut config = Config::new(url.parse().unwrap());
         config.connect_timeout = None;
         let plain = plain(config, &Metrics::new("test", "0")).unwrap();
-        let client = gated(plain, &WriteGate::open(), None, None);
+        let client = gated(plain, &WriteGate::open(), None, None, &no_refusals());
         tokio::spawn(answer_late(listener));
         let asked = Instant::now();
         let map = Api::<ConfigMap>::namespaced(client, "docs")
@@ -109,5 +120,44 @@ mod tests {
             .unwrap();
         assert_eq!(map.metadata.name.as_deref(), Some("late"));
         assert!(asked.elapsed() >= PATIENCE);
+    }
+
+    /// Whatever the write, and however the leadership ends while it waits for its turn: only reads leave afterwards.
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_waits_for_its_turn_does_not_leave_after_the_lease_is_lost() {
+        let left = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&left);
+        let server = service_fn(move |request: http::Request<Body>| {
+            noted.lock().expect("not poisoned").push(request.method().clone());
+            async { Ok::<_, Infallible>(http::Response::new(Body::empty())) }
+        });
+        let plain = Client::new(server, "default");
+        for method in ["POST", "PUT", "PATCH", "DELETE", "GET"] {
+            let gate = WriteGate::closed();
+            gate.pass_until(clock::now() + Duration::from_secs(60));
+            let limit = RateLimit::new(0.1, 1).expect("a rate");
+            let client = gated(plain.clone(), &gate, None, Some(limit), &no_refusals());
+            let send = || {
+                let request = http::Request::builder()
+                    .method(method)
+                    .uri("/api/v1/namespaces/a/pods/b");
+                client.send(request.body(Body::empty()).expect("a request"))
+            };
+            send().await.expect("the first leaves at once");
+            let (second, ()) = tokio::join!(send(), async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                gate.close();
+            });
+            let reads = method == "GET";
+            assert_eq!(second.is_ok(), reads, "{method}");
+            assert_eq!(
+                left.lock().expect("not poisoned").drain(..).count(),
+                1 + usize::from(reads),
+                "{method}"
+            );
+            if let Err(kube::Error::Service(refused)) = second {
+                assert_eq!(refused.downcast_ref(), Some(&GateRefusal::NotLeading), "{method}");
+            }
+        }
     }
 }
