@@ -2,6 +2,8 @@
 //!
 //! Bound before anything else, so that a probe never meets a closed port. Nothing here asks the API server. Liveness is the
 //! answer itself: a process whose runtime no longer turns does not give one.
+//!
+//! What tells of objects by name, or why they fail, is answered to this machine only.
 
 use std::{
     convert::Infallible,
@@ -23,7 +25,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use super::{Board, Reviewer, debug, reviewer::Verdict};
+use super::{Board, Reviewer, debug, here::is_from_here, reviewer::Verdict};
 use crate::metrics::{CONTENT_TYPE, Metrics};
 
 /// More clients than this wait for a place: probes and a few people need no more.
@@ -151,7 +153,16 @@ fn answer<B>(board: &Board, metrics: &Metrics, request: &Request<B>, peer: Socke
     if method != Method::GET && method != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n");
     }
-    match request.uri().path() {
+    let path = request.uri().path();
+    if is_for_here(path) && !is_from_here(request, peer) {
+        return text(
+            StatusCode::FORBIDDEN,
+            format!(
+                "{path} is answered on loopback only: try `kubectl port-forward` and http://localhost:…{path}\n"
+            ),
+        );
+    }
+    match path {
         "/livez" | "/healthz" => text(StatusCode::OK, "ok\n"),
         "/readyz" => {
             let readiness = board.readiness();
@@ -166,16 +177,23 @@ fn answer<B>(board: &Board, metrics: &Metrics, request: &Request<B>, peer: Socke
         "/status" => json(board),
         "/status/events" => events(board),
         path if path == "/debug" || path.starts_with("/debug/") => {
-            let host = request.headers().get(header::HOST);
-            let host = host.map(|host| host.to_str().unwrap_or_default());
-            let (code, kind, body) = debug::answer(board, request.uri(), host, peer);
+            let (code, kind, body) = debug::answer(board, request.uri());
             respond(code, kind, full(body))
         }
         _ => text(
             StatusCode::NOT_FOUND,
-            "here are /livez, /readyz, /metrics, /status, /status/events and, on loopback, /debug\n",
+            "here are /livez, /readyz, /metrics and, on loopback, /status, /status/events, /debug\n",
         ),
     }
+}
+
+/// What tells of objects.
+fn is_for_here(path: &str) -> bool {
+    let below = |root: &str| {
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    below("/status") || below("/debug")
 }
 
 fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
@@ -208,4 +226,49 @@ fn respond(code: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
     let kind = header::HeaderValue::from_static(kind);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(path: &str, host: &str, peer: [u8; 4]) -> StatusCode {
+        let request = Request::get(path)
+            .header(header::HOST, host)
+            .body(())
+            .expect("a request");
+        let metrics = Metrics::new("documents", "1.0.0");
+        answer(
+            &Board::new("documents"),
+            &metrics,
+            &request,
+            (peer, 40_000).into(),
+        )
+        .status()
+    }
+
+    /// Names of objects and why they fail are for this machine; what probes and scrapers read is for all.
+    #[tokio::test(start_paused = true)]
+    async fn what_tells_of_objects_is_answered_on_loopback_only() {
+        let (near, far) = ([127, 0, 0, 1], [10, 0, 0, 7]);
+        for path in [
+            "/status",
+            "/status/",
+            "/status/events",
+            "/debug",
+            "/debug/why?controller=a&object=b",
+        ] {
+            assert_eq!(code(path, "10.0.0.1:8080", far), StatusCode::FORBIDDEN, "{path}");
+            assert_eq!(code(path, "localhost", far), StatusCode::FORBIDDEN, "{path}");
+            assert_eq!(code(path, "evil.example", near), StatusCode::FORBIDDEN, "{path}");
+            assert_ne!(
+                code(path, "localhost:8080", near),
+                StatusCode::FORBIDDEN,
+                "{path}"
+            );
+        }
+        for path in ["/livez", "/healthz", "/metrics"] {
+            assert_eq!(code(path, "10.0.0.1:8080", far), StatusCode::OK, "{path}");
+        }
+    }
 }

@@ -14,6 +14,8 @@ mod board;
 mod debug;
 mod feed;
 #[cfg(feature = "probes")]
+mod here;
+#[cfg(feature = "probes")]
 mod http;
 mod informers;
 mod observe;

@@ -249,7 +249,7 @@ mod endpoint {
 
     async fn ask(address: std::net::SocketAddr, request: &str) -> BufReader<tokio::net::TcpStream> {
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-        let request = format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let request = format!("{request} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         BufReader::new(stream)
     }
