@@ -9,7 +9,10 @@ use std::{
     convert::Infallible,
     io,
     net::SocketAddr,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,18 +21,29 @@ use futures::StreamExt;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::{
-    body::{Frame, Incoming},
+    body::{Body as _, Frame, Incoming},
     server::conn::http1,
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
 use super::{Board, Reviewer, debug, here::is_from_here, reviewer::Verdict};
 use crate::metrics::{CONTENT_TYPE, Metrics};
 
 /// More clients than this wait for a place: probes and a few people need no more.
 const CONNECTIONS: usize = 64;
+/// So many of them may listen to what happens, which they do for as long as they like.
+const LISTENERS: usize = 8;
+/// Any other connection is asked to end after this time, so that its place comes back to the probes.
+const CONNECTION_LIMIT: Duration = Duration::from_secs(10);
+/// So long an answer under way may take to be read then.
+const GRACE: Duration = Duration::from_secs(20);
 /// A client that does not send its request within this time is left.
 const HEADER_LIMIT: Duration = Duration::from_secs(10);
 
@@ -77,6 +91,7 @@ impl StatusServer {
     /// Answers until dropped.
     pub async fn serve(self) {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let listeners = Arc::new(Semaphore::new(LISTENERS));
         loop {
             let Ok(place) = places.clone().acquire_owned().await else {
                 return;
@@ -90,28 +105,56 @@ impl StatusServer {
                     continue;
                 }
             };
-            let (board, metrics) = (self.board.clone(), self.metrics.clone());
-            let reviewer = self.reviewer.clone();
+            let site = Site {
+                board: self.board.clone(),
+                metrics: self.metrics.clone(),
+                reviewer: self.reviewer.clone(),
+                listeners: Arc::clone(&listeners),
+            };
             tokio::spawn(async move {
                 let _place = place;
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let (board, metrics, reviewer) = (board.clone(), metrics.clone(), reviewer.clone());
-                    async move {
-                        if let Some(refusal) = refusal(reviewer.as_deref(), &request).await {
-                            return Ok(refusal);
-                        }
-                        let answer = answer(&board, &metrics, &request, peer);
-                        Ok::<_, Infallible>(answer)
-                    }
-                });
-                let connection = http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(HEADER_LIMIT)
-                    .serve_connection(TokioIo::new(stream), service);
-                // A client that goes away in the middle is its own business.
-                let _ = connection.await;
+                site.converse(stream, peer).await;
             });
         }
+    }
+}
+
+/// What one connection is answered from.
+struct Site {
+    board: Board,
+    metrics: Metrics,
+    reviewer: Option<Arc<OnceLock<Reviewer>>>,
+    listeners: Arc<Semaphore>,
+}
+
+impl Site {
+    /// Answers a client until it goes away; one that does not listen to what happens, no longer than the limits.
+    async fn converse(self, stream: impl AsyncRead + AsyncWrite + Unpin, peer: SocketAddr) {
+        let listens = AtomicBool::new(false);
+        let service = service_fn(async |request: Request<Incoming>| {
+            if let Some(refusal) = refusal(self.reviewer.as_deref(), &request).await {
+                return Ok(refusal);
+            }
+            let answer = answer(&self.board, &self.metrics, &self.listeners, &request, peer);
+            let endless = answer.body().size_hint().exact().is_none();
+            listens.fetch_or(endless, Ordering::Relaxed);
+            Ok::<_, Infallible>(answer)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_LIMIT)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        // How it ends is the client's own business, also when it goes away in the middle.
+        if timeout(CONNECTION_LIMIT, &mut connection).await.is_ok() {
+            return;
+        }
+        if listens.load(Ordering::Relaxed) {
+            let _ = connection.await;
+            return;
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = timeout(GRACE, connection).await;
     }
 }
 
@@ -148,7 +191,13 @@ async fn refusal(
     }
 }
 
-fn answer<B>(board: &Board, metrics: &Metrics, request: &Request<B>, peer: SocketAddr) -> Response<Body> {
+fn answer<B>(
+    board: &Board,
+    metrics: &Metrics,
+    listeners: &Arc<Semaphore>,
+    request: &Request<B>,
+    peer: SocketAddr,
+) -> Response<Body> {
     let method = request.method();
     if method != Method::GET && method != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n");
@@ -175,7 +224,13 @@ fn answer<B>(board: &Board, metrics: &Metrics, request: &Request<B>, peer: Socke
         }
         "/metrics" => respond(StatusCode::OK, CONTENT_TYPE, full(metrics.encode())),
         "/status" => json(board),
-        "/status/events" => events(board),
+        "/status/events" => match Arc::clone(listeners).try_acquire_owned() {
+            Ok(place) => events(board, place),
+            Err(_) => text(
+                StatusCode::SERVICE_UNAVAILABLE,
+                format!("{LISTENERS} listen already, and no more can: end one of them\n"),
+            ),
+        },
         path if path == "/debug" || path.starts_with("/debug/") => {
             let (code, kind, body) = debug::answer(board, request.uri());
             respond(code, kind, full(body))
@@ -207,10 +262,11 @@ fn json(board: &Board) -> Response<Body> {
     }
 }
 
-fn events(board: &Board) -> Response<Body> {
-    let lines = futures::stream::unfold(board.listen(), |mut listener| async {
+/// What happens, for as long as the client listens; the place is given back with the body.
+fn events(board: &Board, place: OwnedSemaphorePermit) -> Response<Body> {
+    let lines = futures::stream::unfold((board.listen(), place), |(mut listener, place)| async {
         let line = listener.next().await?;
-        Some((line, listener))
+        Some((line, (listener, place)))
     });
     let body = StreamBody::new(lines.map(|line| Ok(Frame::data(line))));
     respond(StatusCode::OK, "application/x-ndjson", body.boxed_unsync())
@@ -230,6 +286,8 @@ fn respond(code: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     fn code(path: &str, host: &str, peer: [u8; 4]) -> StatusCode {
@@ -269,6 +327,31 @@ mod tests {
         }
         for path in ["/livez", "/healthz", "/metrics"] {
             assert_eq!(code(path, "10.0.0.1:8080", far), StatusCode::OK, "{path}");
+        }
+    }
+
+    /// Whoever asks and does not read, or says nothing, is left in time; who listens is not.
+    #[tokio::test(start_paused = true)]
+    async fn a_place_comes_back_from_everyone_but_a_listener() {
+        for (request, stays) in [
+            ("", false),
+            ("GET /livez HTTP/1.1\r\n", false),
+            ("GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n", false),
+            ("GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n", false),
+            ("GET /status/events HTTP/1.1\r\nhost: localhost\r\n\r\n", true),
+        ] {
+            let site = Site {
+                board: Board::new("documents"),
+                metrics: Metrics::new("documents", "1.0.0"),
+                reviewer: None,
+                listeners: Arc::new(Semaphore::new(1)),
+            };
+            // The answers do not fit in, and nobody reads them.
+            let (mut client, server) = tokio::io::duplex(64);
+            client.write_all(request.as_bytes()).await.expect("it fits");
+            let conversation = site.converse(server, ([127, 0, 0, 1], 40_000).into());
+            let ended = timeout(CONNECTION_LIMIT + GRACE, conversation).await.is_ok();
+            assert_eq!(ended, !stays, "{request}");
         }
     }
 }

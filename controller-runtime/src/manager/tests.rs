@@ -312,4 +312,25 @@ mod endpoint {
             "{line}"
         );
     }
+
+    /// More than all places of the endpoint are asked for by listeners that forget to end.
+    #[tokio::test]
+    async fn probes_find_room_beside_any_number_of_forgotten_listeners() {
+        let board = board();
+        let address = started(board).await;
+        let mut listeners = Vec::new();
+        let mut codes = BTreeMap::new();
+        for _ in 0..100 {
+            let mut listener = ask(address, "GET /status/events").await;
+            let mut line = String::new();
+            listener.read_line(&mut line).await.unwrap();
+            *codes.entry(line.trim().to_owned()).or_insert(0) += 1;
+            listeners.push(listener);
+        }
+        let probed = tokio::time::timeout(Duration::from_secs(5), get(address, "/livez")).await;
+        assert!(probed.expect("a place").starts_with("HTTP/1.1 200"));
+        assert_eq!(codes["HTTP/1.1 200 OK"], 8, "{codes:?}");
+        assert_eq!(codes["HTTP/1.1 503 Service Unavailable"], 92, "{codes:?}");
+        drop(listeners);
+    }
 }
