@@ -226,12 +226,23 @@ impl Board {
     }
 
     /// Whether the operator does its work, and why not.
+    ///
+    /// Its cost does not grow with the objects: probes ask often, and every reconcile waits meanwhile.
     pub fn readiness(&self) -> Readiness {
-        readiness::judge(&self.status())
+        readiness::judge(&self.outline())
     }
 
     /// Everything, as it is now.
     pub fn status(&self) -> OperatorStatus {
+        self.told(ControllerState::status)
+    }
+
+    /// What readiness is judged by: the status without the objects.
+    pub(super) fn outline(&self) -> OperatorStatus {
+        self.told(ControllerState::outline)
+    }
+
+    fn told(&self, of: impl Fn(&ControllerState, &str, Instant) -> ControllerStatus) -> OperatorStatus {
         let now = clock::now();
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut status = OperatorStatus {
@@ -242,7 +253,7 @@ impl Board {
             controllers: state
                 .controllers
                 .iter()
-                .map(|(name, controller)| controller.status(name, now))
+                .map(|(name, controller)| of(controller, name, now))
                 .collect(),
             missing_rights: state.missing_rights.clone(),
             leadership: state.leadership.clone(),
@@ -312,6 +323,19 @@ impl Board {
 
 impl ControllerState {
     fn status(&self, name: &str, now: Instant) -> ControllerStatus {
+        ControllerStatus {
+            objects: self
+                .objects
+                .iter()
+                .map(|(object, entry)| entry.status(object, now))
+                .collect(),
+            paused: self.paused.iter().cloned().collect(),
+            ..self.outline(name, now)
+        }
+    }
+
+    /// The status without the objects.
+    fn outline(&self, name: &str, now: Instant) -> ControllerStatus {
         let depth = self.gauge.as_ref().map(Gauge::read).unwrap_or_default();
         ControllerStatus {
             name: name.to_owned(),
@@ -334,12 +358,8 @@ impl ControllerState {
                     undecodable: entry.undecodable.clone(),
                 })
                 .collect(),
-            objects: self
-                .objects
-                .iter()
-                .map(|(object, entry)| entry.status(object, now))
-                .collect(),
-            paused: self.paused.iter().cloned().collect(),
+            objects: Vec::new(),
+            paused: Vec::new(),
         }
     }
 }

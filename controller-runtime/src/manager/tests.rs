@@ -143,6 +143,41 @@ async fn the_status_holds_live_objects_only() {
     assert_eq!(names, ["alive"]);
 }
 
+/// A probe holds the lock that each reconcile takes: what it copies must not grow with the objects, and its judgement is the same.
+#[tokio::test(start_paused = true)]
+async fn readiness_is_judged_without_a_look_at_the_objects() {
+    let board = board();
+    let same = |board: &Board| {
+        let outline = board.outline();
+        let held = outline
+            .controllers
+            .iter()
+            .map(|one| one.objects.len() + one.paused.len());
+        assert_eq!(held.sum::<usize>(), 0);
+        assert_eq!(readiness::judge(&outline), readiness::judge(&board.status()));
+        assert_eq!(board.readiness(), readiness::judge(&outline));
+    };
+    same(&board);
+    source(&board, "Secret", Some("secrets is forbidden"));
+    same(&board);
+    board.observe("document", &Event::Synced);
+    for index in 0..1000 {
+        reconciled(
+            &board,
+            &format!("o{index}"),
+            Outcome::Failed(&std::fmt::Error),
+            None,
+        );
+    }
+    board.observe("document", &Event::Paused(object("paused")));
+    same(&board);
+    assert_eq!(board.status().controllers[0].objects.len(), 1000);
+    board.ended("document", "no context");
+    same(&board);
+    board.stopping();
+    same(&board);
+}
+
 #[tokio::test(start_paused = true)]
 async fn times_are_told_relative_to_the_answer() {
     let board = board();
