@@ -73,6 +73,8 @@ pub(super) struct ControllerState {
     pub(super) ended: Option<String>,
     /// Invariant: only objects that have not been told to be gone.
     pub(super) paused: BTreeSet<ObjectId>,
+    /// Objects of a life before that this one has not met yet: they may have gone in between, when nobody told.
+    pub(super) unmet: BTreeSet<ObjectId>,
 }
 
 /// A run under way.
@@ -136,24 +138,7 @@ impl Board {
 
     /// A controller will run: it and its sources are not in sync until it says otherwise.
     pub fn expect(&self, declaration: &Declaration, namespaces: &Namespaces) {
-        let since = clock::now();
-        let related = declaration.relations.iter().map(|relation| &relation.target);
-        let sources = std::iter::once(&declaration.primary)
-            .chain(related)
-            .flat_map(|watched| sources_of(watched, namespaces))
-            .map(|source| (source, SourceEntry::listing(since)))
-            .collect();
-        let controller = ControllerState {
-            kind: declaration.primary.resource.kind.clone(),
-            synced: false,
-            gauge: None,
-            explainer: None,
-            sources,
-            running: BTreeMap::new(),
-            objects: BTreeMap::new(),
-            paused: BTreeSet::new(),
-            ended: None,
-        };
+        let controller = ControllerState::new(declaration, namespaces);
         self.change(|state| state.controllers.insert(declaration.name.clone(), controller));
     }
 
@@ -195,9 +180,15 @@ impl Board {
         });
     }
 
-    /// A controller that has ended runs again: nothing is known of it but what is expected.
+    /// A controller that has ended runs again. Its queue and its watches begin anew; what became of each object stays true.
     pub fn restarted(&self, declaration: &Declaration, namespaces: &Namespaces) {
-        self.expect(declaration, namespaces);
+        let mut controller = ControllerState::new(declaration, namespaces);
+        self.change(|state| {
+            if let Some(before) = state.controllers.remove(&declaration.name) {
+                controller.inherit(before);
+            }
+            state.controllers.insert(declaration.name.clone(), controller);
+        });
         self.tell(Happening::ControllerRestarted {
             controller: declaration.name.clone(),
         });
@@ -322,6 +313,47 @@ impl Board {
 }
 
 impl ControllerState {
+    /// Of a controller that has told nothing yet.
+    fn new(declaration: &Declaration, namespaces: &Namespaces) -> Self {
+        let since = clock::now();
+        let related = declaration.relations.iter().map(|relation| &relation.target);
+        let sources = std::iter::once(&declaration.primary)
+            .chain(related)
+            .flat_map(|watched| sources_of(watched, namespaces))
+            .map(|source| (source, SourceEntry::listing(since)))
+            .collect();
+        Self {
+            kind: declaration.primary.resource.kind.clone(),
+            synced: false,
+            gauge: None,
+            explainer: None,
+            sources,
+            running: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            paused: BTreeSet::new(),
+            unmet: BTreeSet::new(),
+            ended: None,
+        }
+    }
+
+    /// The last results are still the last results; nothing is due any more.
+    fn inherit(&mut self, before: Self) {
+        self.objects = before.objects;
+        self.paused = before.paused;
+        for entry in self.objects.values_mut() {
+            entry.next = None;
+        }
+        self.unmet = self.objects.keys().chain(&self.paused).cloned().collect();
+    }
+
+    /// All that is there has been met: the others have gone.
+    pub(super) fn forget_unmet(&mut self) {
+        for object in std::mem::take(&mut self.unmet) {
+            self.objects.remove(&object);
+            self.paused.remove(&object);
+        }
+    }
+
     fn status(&self, name: &str, now: Instant) -> ControllerStatus {
         ControllerStatus {
             objects: self

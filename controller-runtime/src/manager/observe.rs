@@ -34,7 +34,10 @@ impl Observer for Board {
                 delay_ms: millis(circle.delay),
                 fields: circle.fields.to_vec(),
             }),
-            Event::Settled { .. } | Event::Stopping | Event::Stopped => {}
+            Event::Settled { .. } => {
+                self.with(controller, ControllerState::forget_unmet);
+            }
+            Event::Stopping | Event::Stopped => {}
         }
     }
 
@@ -129,12 +132,16 @@ impl Board {
         };
         self.with(controller, |state| {
             state.paused.remove(&run.object);
+            state.unmet.remove(&run.object);
             state.running.insert(started.id, run)
         });
     }
 
     fn paused(&self, controller: &str, object: ObjectId) {
-        let new = self.with(controller, |state| state.paused.insert(object.clone()));
+        let new = self.with(controller, |state| {
+            state.unmet.remove(&object);
+            state.paused.insert(object.clone())
+        });
         if new == Some(true) {
             self.tell(Happening::Paused {
                 controller: controller.to_owned(),
@@ -149,6 +156,7 @@ impl Board {
                 run.gone |= run.object == *object;
             }
             state.paused.remove(object);
+            state.unmet.remove(object);
             state.objects.remove(object).is_some()
         });
         if known == Some(true) {

@@ -178,6 +178,52 @@ async fn readiness_is_judged_without_a_look_at_the_objects() {
     same(&board);
 }
 
+/// What became of each object is told through a restart of its controller; what went in between is not kept for ever.
+#[tokio::test(start_paused = true)]
+async fn a_restarted_controller_keeps_what_stays_true() {
+    let declaration = Declaration::new("document", Watched::new::<ConfigMap>(&()));
+    let board = Board::new("documents");
+    board.expect(&declaration, &Namespaces::All);
+    let told = |board: &Board| {
+        let controller = board.status().controllers.remove(0);
+        let paused: Vec<_> = controller
+            .paused
+            .iter()
+            .map(|object| object.name.clone())
+            .collect();
+        let objects: Vec<_> = controller
+            .objects
+            .iter()
+            .map(|entry| entry.object.name.clone())
+            .collect();
+        (objects.join(" "), paused.join(" "))
+    };
+    let pause = |name| board.observe("document", &Event::Paused(object(name)));
+    board.observe("document", &Event::Synced);
+    reconciled(
+        &board,
+        "goes",
+        Outcome::Failed(&std::fmt::Error),
+        Some(Duration::from_secs(5)),
+    );
+    reconciled(&board, "stays", Outcome::Done, None);
+    pause("p-goes");
+    pause("p-stays");
+    let all = ("goes stays".to_owned(), "p-goes p-stays".to_owned());
+    board.ended("document", "no database");
+    assert_eq!(told(&board), all);
+    board.restarted(&declaration, &Namespaces::All);
+    assert_eq!(told(&board), all, "the last results are still the last results");
+    let controller = board.status().controllers.remove(0);
+    assert_eq!(controller.objects[0].report.next_ms, None, "its queue is gone");
+    assert!(!controller.synced && controller.ended.is_none());
+    board.observe("document", &Event::Synced);
+    reconciled(&board, "stays", Outcome::Done, None);
+    pause("p-stays");
+    board.observe("document", &Event::Settled { next_due: None });
+    assert_eq!(told(&board), ("stays".to_owned(), "p-stays".to_owned()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn times_are_told_relative_to_the_answer() {
     let board = board();
