@@ -181,6 +181,10 @@ async fn refusal(
             StatusCode::FORBIDDEN,
             "metrics are protected: you lack the right to get the path /metrics\n",
         )),
+        Ok(Verdict::Busy) => Some(text(
+            StatusCode::TOO_MANY_REQUESTS,
+            "metrics are protected, and too many new tokens were shown: try again in a moment\n",
+        )),
         Err(error) => {
             tracing::warn!(%error, "the API server does not say who may read /metrics");
             Some(text(
@@ -295,14 +299,9 @@ mod tests {
             .header(header::HOST, host)
             .body(())
             .expect("a request");
-        let metrics = Metrics::new("documents", "1.0.0");
-        answer(
-            &Board::new("documents"),
-            &metrics,
-            &request,
-            (peer, 40_000).into(),
-        )
-        .status()
+        let (board, metrics) = (Board::new("documents"), Metrics::new("documents", "1.0.0"));
+        let listeners = Arc::new(Semaphore::new(1));
+        answer(&board, &metrics, &listeners, &request, (peer, 40_000).into()).status()
     }
 
     /// Names of objects and why they fail are for this machine; what probes and scrapers read is for all.

@@ -1,21 +1,30 @@
 //! Who may read `/metrics`, by the word of the API server: a TokenReview tells who shows a token, a SubjectAccessReview whether they may
 //! `get` the path.
 //!
-//! An answer is remembered for a while, so that a scrape every few seconds costs no reviews; so is a refusal, for a shorter time. Tokens are
-//! never logged. Not promised: that the token is safe on its way, for this endpoint speaks no TLS.
+//! An answer is remembered for a while, so that a scrape every few seconds costs no reviews; so is a refusal, for a shorter time. One token is asked
+//! about once at a time, however many show it, and new tokens only so often: whoever invents them costs the API server little, and does
+//! not keep those out who have been let in. Tokens are never logged. Not promised: that the token is safe on its way, for this endpoint speaks no TLS.
 
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
 use kube::Client;
 use serde_json::json;
 
 use super::review::review;
-use crate::clock::{self, Instant};
+use crate::{
+    clock::{self, Instant},
+    error_text,
+    operator::RateLimit,
+};
 
 /// So long a right is taken to stand.
 const ALLOWED: Duration = Duration::from_secs(60);
@@ -23,6 +32,10 @@ const ALLOWED: Duration = Duration::from_secs(60);
 const REFUSED: Duration = Duration::from_secs(10);
 /// So many tokens are remembered.
 const REMEMBERED: usize = 64;
+/// So many tokens a second, and at once, are asked about that were not allowed before.
+const NEW_TOKENS: (f64, u32) = (1.0, 10);
+/// The API server has so long to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the API server says of someone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +45,43 @@ pub(crate) enum Verdict {
     Unknown,
     /// Known, and not allowed.
     Forbidden,
+    /// Not asked about: too many new tokens were shown a moment ago.
+    Busy,
 }
 
-/// Asks the API server, and remembers.
+/// The API server gave no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("no review of the token: {0}")]
+pub(crate) struct Unanswered(String);
+
+/// A question under way, for all who wait for its answer.
+type Asking = Shared<BoxFuture<'static, Result<Verdict, Unanswered>>>;
+
+/// Asks the API server, and remembers. Clones share what is remembered.
+#[derive(Clone)]
 pub(crate) struct Reviewer {
     client: Client,
+    book: Arc<Mutex<Book>>,
+    new_tokens: Option<RateLimit>,
+}
+
+/// What is known of tokens.
+#[derive(Default)]
+struct Book {
     /// Until when each verdict stands. Invariant: at most [`REMEMBERED`].
-    verdicts: Mutex<HashMap<String, (Instant, Verdict)>>,
+    verdicts: HashMap<String, (Instant, Verdict)>,
+    /// Invariant: only questions that have no answer yet, which they get within [`PATIENCE`].
+    asking: HashMap<String, Asking>,
 }
 
 impl Reviewer {
     pub(crate) fn new(client: Client) -> Self {
+        let (per_second, burst) = NEW_TOKENS;
         Self {
             client,
-            verdicts: Mutex::default(),
+            book: Arc::default(),
+            // It lets something pass, so it is a limit.
+            new_tokens: RateLimit::new(per_second, burst).ok(),
         }
     }
 
@@ -53,20 +89,61 @@ impl Reviewer {
     ///
     /// # Errors
     /// When the API server gives no answer.
-    pub(crate) async fn judge(&self, authorization: Option<&str>) -> Result<Verdict, kube::Error> {
+    pub(crate) async fn judge(&self, authorization: Option<&str>) -> Result<Verdict, Unanswered> {
         let token = authorization.and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
         });
-        let Some(token) = token.filter(|token| !token.is_empty()) else {
-            return Ok(Verdict::Unknown);
-        };
-        if let Some(verdict) = self.remembered(token) {
+        match token.filter(|token| !token.is_empty()) {
+            None => Ok(Verdict::Unknown),
+            Some(token) => match self.look_up(token) {
+                Ok(verdict) => Ok(verdict),
+                Err(asking) => asking.await,
+            },
+        }
+    }
+
+    /// What is known of a token, or the question about it.
+    fn look_up(&self, token: &str) -> Result<Verdict, Asking> {
+        let mut book = self.book();
+        if let Some(asking) = book.asking.get(token) {
+            return Err(asking.clone());
+        }
+        let known = book.verdicts.get(token).copied();
+        if let Some((until, verdict)) = known
+            && clock::now() < until
+        {
             return Ok(verdict);
         }
-        let verdict = self.ask(token).await?;
-        self.remember(token, verdict);
-        Ok(verdict)
+        let was_allowed = known.is_some_and(|(_, verdict)| verdict == Verdict::Allowed);
+        if !was_allowed && !self.new_tokens.as_ref().is_none_or(RateLimit::try_pass) {
+            return Ok(Verdict::Busy);
+        }
+        // A task of its own: who asked first may go away, and the others still wait.
+        let answer = tokio::spawn(self.clone().ask_and_remember(token.to_owned()));
+        let asking = answer
+            .map(|answer| answer.unwrap_or_else(|error| Err(Unanswered(error.to_string()))))
+            .boxed()
+            .shared();
+        book.asking.insert(token.to_owned(), asking.clone());
+        Err(asking)
+    }
+
+    async fn ask_and_remember(self, token: String) -> Result<Verdict, Unanswered> {
+        let answer = match tokio::time::timeout(PATIENCE, self.ask(&token)).await {
+            Ok(answer) => answer.map_err(|error| Unanswered(error_text::chain(&error))),
+            Err(_) => Err(Unanswered(format!("nothing came within {PATIENCE:?}"))),
+        };
+        let mut book = self.book();
+        book.asking.remove(&token);
+        if let Ok(verdict) = answer {
+            book.remember(token, verdict);
+        }
+        answer
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn ask(&self, token: &str) -> Result<Verdict, kube::Error> {
@@ -90,27 +167,27 @@ impl Reviewer {
             Verdict::Forbidden
         })
     }
+}
 
-    fn remembered(&self, token: &str) -> Option<Verdict> {
-        let verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
-        let (until, verdict) = verdicts.get(token)?;
-        (clock::now() < *until).then_some(*verdict)
-    }
-
-    fn remember(&self, token: &str, verdict: Verdict) {
-        let now = clock::now();
-        let mut verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
-        if verdicts.len() >= REMEMBERED {
-            verdicts.retain(|_, (until, _)| now < *until);
-        }
-        if verdicts.len() >= REMEMBERED {
-            verdicts.clear();
+impl Book {
+    fn remember(&mut self, token: String, verdict: Verdict) {
+        if self.verdicts.len() >= REMEMBERED && !self.verdicts.contains_key(&token) {
+            // Refusals first, and the oldest of them: whoever invents tokens must not push those out who are allowed.
+            let worth = |known: &(&String, &(Instant, Verdict))| {
+                let (until, verdict) = *known.1;
+                (verdict == Verdict::Allowed, until)
+            };
+            let least = self.verdicts.iter().min_by_key(worth);
+            if let Some(least) = least.map(|(token, _)| token.clone()) {
+                self.verdicts.remove(&least);
+            }
         }
         let stands = match verdict {
             Verdict::Allowed => ALLOWED,
-            Verdict::Unknown | Verdict::Forbidden => REFUSED,
+            Verdict::Unknown | Verdict::Forbidden | Verdict::Busy => REFUSED,
         };
-        verdicts.insert(token.to_owned(), (now + stands, verdict));
+        self.verdicts.insert(token, (clock::now() + stands, verdict));
+        debug_assert!(self.verdicts.len() <= REMEMBERED, "what is remembered is bounded");
     }
 }
 
@@ -191,14 +268,57 @@ mod tests {
         assert_eq!(server.journal().len(), asked + 2, "and asked again");
     }
 
+    /// How many questions of this kind the server was asked.
+    fn reviews(server: &Server) -> usize {
+        server.journal().resource("tokenreviews").len()
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn tokens_without_end_take_no_memory_without_end() {
+    async fn invented_tokens_cost_few_reviews_and_keep_nobody_out() {
         let server = Server::new();
-        let reviewer = Reviewer::new(server.client());
-        for number in 0..1000 {
-            reviewer.remember(&number.to_string(), Verdict::Unknown);
+        server.install([account("prometheus")]).await.expect("an account");
+        server.install(role()).await.expect("a role");
+        let reviewer = Reviewer::new(server.client_as(User::admin()));
+        let prometheus = token(&server, "prometheus").await;
+        let judge = async |header: &str| reviewer.judge(Some(header)).await.expect("an answer");
+        assert_eq!(judge(&prometheus).await, Verdict::Allowed);
+        let seconds = 600;
+        for second in 0..seconds {
+            for number in 0..20 {
+                let verdict = judge(&format!("Bearer invented-{second}-{number}")).await;
+                assert!(matches!(verdict, Verdict::Unknown | Verdict::Busy), "{verdict:?}");
+            }
+            assert_eq!(judge(&prometheus).await, Verdict::Allowed, "after {second} s");
+            tokio::time::advance(Duration::from_secs(1)).await;
         }
-        let remembered = reviewer.verdicts.lock().expect("not poisoned").len();
+        let (asked, most) = (reviews(&server), seconds + 10 + seconds / 60 + 2);
+        assert!(asked <= most, "{asked} reviews for 12,000 tokens, and not {most}");
+        let remembered = reviewer.book().verdicts.len();
         assert!(remembered <= REMEMBERED, "{remembered}");
+        assert!(reviewer.book().asking.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_token_is_asked_about_once_however_many_show_it() {
+        let server = Server::new();
+        let reviewer = Reviewer::new(server.client_as(User::admin()));
+        let all = futures::future::join_all((0..50).map(|_| reviewer.judge(Some("Bearer x")))).await;
+        for verdict in all {
+            assert_eq!(verdict.expect("an answer"), Verdict::Unknown);
+        }
+        assert_eq!(reviews(&server), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_answer_is_not_waited_for_without_end() {
+        let hangs = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::pending::<Result<http::Response<kube::client::Body>, std::convert::Infallible>>()
+        });
+        let reviewer = Reviewer::new(Client::new(hangs, "default"));
+        let began = clock::now();
+        let answers = futures::future::join_all((0..50).map(|_| reviewer.judge(Some("Bearer x")))).await;
+        assert!(answers.iter().all(Result::is_err));
+        assert_eq!(began.elapsed(), PATIENCE);
+        assert!(reviewer.book().asking.is_empty());
     }
 }

@@ -51,6 +51,19 @@ impl RateLimit {
         }))))
     }
 
+    /// Whether a request may leave at once; it is counted only if it may.
+    #[cfg(feature = "probes")]
+    pub(crate) fn try_pass(&self) -> bool {
+        let now = clock::now();
+        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut after = bucket.clone();
+        let passes = after.next(now) <= now;
+        if passes {
+            *bucket = after;
+        }
+        passes
+    }
+
     /// Resolves when the next request may leave. First come, first served.
     ///
     /// # Cancel safety
@@ -65,7 +78,7 @@ impl RateLimit {
 }
 
 /// A bucket of tokens that fills with time; each request takes one, and may owe it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Bucket {
     per_second: f64,
     burst: f64,
