@@ -108,7 +108,7 @@ fn matches(text: &str, source: &str, budget: &mut Budget) -> Evaluated {
     budget.spend(20 + text.len() / 10 * (1 + source.len() / 100))?;
     match pattern::compile(source) {
         Ok(pattern) => Ok(Value::Bool(pattern.is_match(text))),
-        Err(failure) => error(format!("error parsing regexp: {failure}")),
+        Err(failure) => error(failure.to_string()),
     }
 }
 
