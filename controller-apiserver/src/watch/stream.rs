@@ -177,6 +177,8 @@ impl WatchStream {
             return self.hold().await;
         }
         loop {
+            // Also while there is something in hand: behind a steady writer there always is.
+            self.on_time();
             if let Some(line) = self.lines.pop_front() {
                 self.count();
                 if let Some(delay) = self.fault.delay {
@@ -203,7 +205,7 @@ impl WatchStream {
                     biased;
                     () = closed => return None,
                     () = changed => {}
-                    () = tokio::time::sleep_until(self.quiet_until()) => self.on_time(),
+                    () = tokio::time::sleep_until(self.quiet_until()) => {}
                 }
             }
         }
@@ -252,19 +254,24 @@ impl WatchStream {
         }
     }
 
+    /// Ends the stream at its deadline, whatever is in hand, and tells the revision when that is due.
     fn on_time(&mut self) {
-        if !matches!(self.phase, Phase::Following) {
+        let now = instant();
+        if self.ending
+            || matches!(self.phase, Phase::Waiting { .. })
+            || now < self.deadline.min(self.bookmark_due)
+        {
             return;
         }
-        let now = instant();
         if now >= self.deadline && !self.fault.no_timeout {
+            self.lines.clear();
             self.ending = true;
             return;
         }
         if now >= self.deadline {
             self.deadline = now + LONGEST;
         }
-        if now >= self.bookmark_due {
+        if now >= self.bookmark_due && matches!(self.phase, Phase::Following) {
             self.bookmark_due = now + BOOKMARK_EVERY;
             let revision = self.progress.cursor.load(Ordering::Relaxed);
             // A watch from a revision of the future is told nothing before that has come.

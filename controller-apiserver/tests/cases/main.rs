@@ -20,6 +20,7 @@ mod generation;
 mod parameters;
 mod selectors;
 mod status;
+mod steady;
 
 use std::sync::{Arc, Mutex};
 
