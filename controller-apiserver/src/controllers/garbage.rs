@@ -17,7 +17,7 @@ enum Owner {
     Living,
     /// It is not there.
     Absent,
-    /// It waits for this dependent to go first.
+    /// It waits for its dependents to go first, whether it waits for this one or not.
     Waiting,
 }
 
@@ -101,10 +101,17 @@ fn collect(state: &mut State, collection: &str, key: &str, object: &Value) {
         return;
     }
     let finalizers = meta_list(object, "finalizers");
-    let has_dependents = meta(object)
+    let dependents = meta(object)
         .and_then(|meta| meta.get("uid")?.as_str())
-        .is_some_and(|uid| !state.work.dependents(uid).is_empty());
-    let propagation = if known.contains(&Owner::Waiting) && has_dependents {
+        .map_or_else(Vec::new, |uid| state.work.dependents(uid));
+    let propagation = if known.contains(&Owner::Waiting) && !dependents.is_empty() {
+        let circle = dependents.iter().any(|(collection, key)| {
+            let dependent = state.store.get(collection, key);
+            dependent.is_some_and(|dependent| deletes_foreground(&dependent.value()))
+        });
+        if circle {
+            unblock(state, collection, key);
+        }
         Propagation::Foreground
     } else if finalizers.contains(&"orphan") {
         Propagation::Orphan
@@ -141,12 +148,7 @@ fn lookup(state: &State, owner: &Value, namespace: Option<&str>) -> Owner {
     else {
         return Owner::Absent;
     };
-    if !stored.held_by_collector || owner["blockOwnerDeletion"] != true {
-        let object = stored.held_by_collector.then(|| stored.value());
-        let deletes = object.is_some_and(|object| deletes_foreground(&object));
-        return if deletes { Owner::Absent } else { Owner::Living };
-    }
-    if deletes_foreground(&stored.value()) {
+    if stored.held_by_collector && deletes_foreground(&stored.value()) {
         Owner::Waiting
     } else {
         Owner::Living
@@ -163,6 +165,18 @@ fn drop_references(state: &mut State, collection: &str, key: &str, gone: impl Fn
             owners.retain(|owner| !gone(owner));
             if owners.is_empty() {
                 meta_mut(object).remove("ownerReferences");
+            }
+        }
+    });
+}
+
+/// In a circle of owners that wait for their dependents somebody has to stop blocking.
+fn unblock(state: &mut State, collection: &str, key: &str) {
+    change(state, collection, key, |object| {
+        let owners = meta_mut(object).get_mut("ownerReferences");
+        for owner in owners.and_then(Value::as_array_mut).into_iter().flatten() {
+            if owner["blockOwnerDeletion"] == true {
+                owner["blockOwnerDeletion"] = false.into();
             }
         }
     });

@@ -178,3 +178,73 @@ async fn a_definition_takes_its_objects_with_it() {
     assert_eq!(cluster.get(WIDGET.path).await.0, 404);
     assert_eq!(watch.take().await.last().unwrap(), "DELETED held");
 }
+
+/// Puts an object under a further owner.
+async fn adopt(cluster: &Cluster, item: &str, owner: &Value, block: bool) {
+    let (code, answer) = cluster
+        .merge(item, json!({"metadata": owner_of(owner, block)}))
+        .await;
+    assert_eq!(code, 200, "{answer}");
+}
+
+/// An owner that waits for its dependents takes those along that it does not wait for: in the foreground, when they have dependents.
+#[tokio::test(start_paused = true)]
+async fn foreground_goes_on_below_a_dependent_that_does_not_block() {
+    for (owner, child) in PAIRS {
+        let cluster = Cluster::new().await;
+        let parent = cluster.post(owner.path, owner.object("a", 0, json!({}))).await;
+        let middle = cluster
+            .post(child.path, child.object("b", 0, owner_of(&parent, false)))
+            .await;
+        let mut held = owner_of(&middle, true);
+        held["finalizers"] = json!(["x.io/hold"]);
+        cluster.post(child.path, child.object("c", 0, held)).await;
+        cluster.settle().await;
+        cluster
+            .delete(&owner.item("a"), json!({"propagationPolicy": "Foreground"}))
+            .await;
+        cluster.settle().await;
+        assert_eq!(cluster.get(&owner.item("a")).await.0, 404, "nothing blocks it");
+        let (_, middle) = cluster.get(&child.item("b")).await;
+        assert_eq!(
+            middle["metadata"]["finalizers"],
+            json!(["foregroundDeletion"]),
+            "{owner:?} {child:?}"
+        );
+        cluster
+            .merge(&child.item("c"), json!({"metadata": {"finalizers": null}}))
+            .await;
+        cluster.settle().await;
+        for name in ["b", "c"] {
+            assert_eq!(cluster.get(&child.item(name)).await.0, 404, "{name}");
+        }
+    }
+}
+
+/// Owners that block each other in a circle, of two objects and of more, do not wait for ever.
+#[tokio::test(start_paused = true)]
+async fn a_circle_of_blocking_owners_is_broken() {
+    for (first, others) in PAIRS {
+        for length in 2..5 {
+            let cluster = Cluster::new().await;
+            let begin = cluster.post(first.path, first.object("o0", 0, json!({}))).await;
+            let mut last = begin;
+            for number in 1..length {
+                let metadata = owner_of(&last, true);
+                let object = others.object(&format!("o{number}"), 0, metadata);
+                last = cluster.post(others.path, object).await;
+            }
+            adopt(&cluster, &first.item("o0"), &last, true).await;
+            cluster.settle().await;
+            cluster
+                .delete(&first.item("o0"), json!({"propagationPolicy": "Foreground"}))
+                .await;
+            cluster.settle().await;
+            assert_eq!(cluster.get(&first.item("o0")).await.0, 404, "{first:?} {length}");
+            for number in 1..length {
+                let (code, left) = cluster.get(&others.item(&format!("o{number}"))).await;
+                assert_eq!(code, 404, "{first:?} {length}: {left}");
+            }
+        }
+    }
+}
