@@ -40,7 +40,12 @@ pub(crate) struct State {
     pub(crate) accounts: bool,
     /// Wakes the watchers of a collection, in the order in which they wait.
     heads: BTreeMap<Arc<str>, Arc<Notify>>,
+    /// With so many traces of collections it is time to look which are of no use any more.
+    tidy_at: usize,
 }
+
+/// So many traces are no burden.
+const FEW_TRACES: usize = 256;
 
 impl State {
     pub(crate) fn new(clock: Clock, seed: u64, limits: Limits, guard: Guard) -> Self {
@@ -58,6 +63,7 @@ impl State {
             holds_definitions: false,
             accounts: false,
             heads: BTreeMap::new(),
+            tidy_at: FEW_TRACES,
         }
     }
 
@@ -202,6 +208,21 @@ impl State {
         if let Some(head) = self.heads.get(collection) {
             head.notify_waiters();
         }
+        if self.traces() >= self.tidy_at {
+            self.tidy();
+        }
+    }
+
+    fn traces(&self) -> usize {
+        self.heads.len() + self.store.traces()
+    }
+
+    /// Lets go what is kept of collections that nobody watches and of which no event is left. Done so seldom that a write costs the same.
+    fn tidy(&mut self) {
+        self.heads.retain(|_, head| Arc::strong_count(head) > 1);
+        let heads = &self.heads;
+        self.store.forget(|collection| heads.contains_key(collection));
+        self.tidy_at = FEW_TRACES + 2 * self.traces();
     }
 
     /// A signal that fires when the collection changes.

@@ -145,12 +145,30 @@ impl Log {
         let Some(collection) = self.order.pop_front() else {
             return;
         };
-        if let Some(event) = self.events.get_mut(&collection).and_then(VecDeque::pop_front) {
+        let Some(events) = self.events.get_mut(&collection) else {
+            return;
+        };
+        if let Some(event) = events.pop_front() {
             debug_assert!(event.revision() > self.compacted);
             self.bytes -= event.object.body.len();
             self.compacted = event.revision();
+            if events.is_empty() {
+                self.events.remove(&collection);
+            }
             self.dropped.insert(collection, event.revision());
         }
+    }
+
+    /// Of how many collections it is known what was dropped.
+    pub(super) fn traces(&self) -> usize {
+        self.dropped.len()
+    }
+
+    /// Forgets what was dropped from collections without events, but for those whose watchers have to know it.
+    pub(super) fn forget(&mut self, is_watched: impl Fn(&str) -> bool) {
+        let events = &self.events;
+        self.dropped
+            .retain(|collection, _| events.contains_key(collection) || is_watched(collection));
     }
 
     /// The events of a collection after a revision that somebody names.
@@ -204,6 +222,7 @@ impl Log {
             let later = events.drain(from..);
             taken.extend(later.map(|event| (Arc::clone(collection), event)));
         }
+        self.events.retain(|_, events| !events.is_empty());
         taken.sort_by_key(|(_, event)| std::cmp::Reverse(event.revision()));
         self.order.truncate(self.order.len() - taken.len());
         self.bytes -= taken

@@ -48,6 +48,7 @@ pub(crate) struct Place {
 pub(crate) struct Store {
     /// The revision of the last write.
     revision: u64,
+    /// Invariant: none is empty.
     collections: BTreeMap<Arc<str>, Objects>,
     log: Log,
 }
@@ -96,10 +97,17 @@ impl Store {
 
     /// The names of all collections that hold objects.
     pub(crate) fn collections(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.collections
-            .iter()
-            .filter(|(_, objects)| !objects.is_empty())
-            .map(|(name, _)| name)
+        self.collections.keys()
+    }
+
+    /// Of how many collections something is kept beside objects and events.
+    pub(crate) fn traces(&self) -> usize {
+        self.log.traces()
+    }
+
+    /// Forgets what is kept of collections whose last event was compacted; watchers still have to know what they missed.
+    pub(crate) fn forget(&mut self, is_watched: impl Fn(&str) -> bool) {
+        self.log.forget(is_watched);
     }
 
     /// Creates or replaces an object. Its `resourceVersion` is set to the new revision.
@@ -126,12 +134,16 @@ impl Store {
 
     /// Removes an object. Watchers see it as it last was, at the new revision.
     pub(crate) fn remove(&mut self, collection: &str, key: &str) -> Option<Arc<Stored>> {
-        let (key, previous) = self.collections.get_mut(collection)?.remove_entry(key)?;
+        let name = self.collection(collection);
+        let objects = self.collections.get_mut(collection)?;
+        let (key, previous) = objects.remove_entry(key)?;
+        if objects.is_empty() {
+            self.collections.remove(collection);
+        }
         self.revision += 1;
         let last = Arc::new(previous.at(self.revision));
-        let collection = self.collection(collection);
         let event = Event::new(key, Change::Deleted, Arc::clone(&last), Some(previous));
-        self.log.push(&collection, event);
+        self.log.push(&name, event);
         Some(last)
     }
 
@@ -194,6 +206,7 @@ impl Store {
             // Events are taken back last first: the first meeting is with the present state.
             places.entry((collection, Arc::clone(&event.key))).or_insert(last);
         }
+        self.collections.retain(|_, objects| !objects.is_empty());
         self.revision = self.revision.min(revision);
         Ok(places
             .into_iter()

@@ -188,3 +188,34 @@ fn a_restored_store_is_as_it_was() {
     store.compact();
     assert!(store.restore(100).is_err());
 }
+
+/// Kinds that come and go leave nothing behind; who still watches one learns that it missed something.
+#[test]
+fn collections_that_came_and_went_leave_no_trace() {
+    let limits = Limits {
+        events: 10,
+        bytes: usize::MAX,
+    };
+    let mut store = Store::new(100, limits);
+    for number in 0..1000 {
+        let collection = format!("x.io/kind{number}");
+        let object = json!({"metadata": {"name": "a", "uid": number.to_string()}});
+        store.put(&collection, "a", object, 0);
+        store.remove(&collection, "a");
+    }
+    assert_eq!(store.collections().count(), 0, "empty ones are gone");
+    assert!(store.traces() >= 990, "what was dropped is known of each");
+    store.forget(|collection| collection == "x.io/kind3");
+    assert!(store.traces() <= 10, "{}", store.traces());
+    assert!(
+        store.following("x.io/kind3", 100).is_err(),
+        "its watcher missed something"
+    );
+    assert_eq!(
+        store.following("x.io/kind999", 100).map(|events| events.len()),
+        Ok(2)
+    );
+    store.compact();
+    store.forget(|_| false);
+    assert_eq!(store.traces(), 0);
+}
