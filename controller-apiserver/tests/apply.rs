@@ -1,5 +1,5 @@
-//! Server-side apply through the whole server: the corner cases of field managers (case B51), and
-//! the same questions to every kind an operator applies.
+//! Server-side apply through the whole server: the corner cases of field managers
+//! (kubernetes-sigs/controller-runtime#3430, #3403, #2341), and the same questions to every kind an operator applies.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
