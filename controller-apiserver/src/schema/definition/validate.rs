@@ -70,6 +70,9 @@ pub(super) fn validate_spec(spec: &Object, causes: &mut Vec<Cause>) {
     );
     common(spec, &path, causes);
     conversion::validate(spec, &path, causes);
+    if causes.is_empty() {
+        causes.extend(not_converted(spec));
+    }
 }
 
 fn group(group: &str, path: &Path<'_>, causes: &mut Vec<Cause>) {
@@ -248,19 +251,17 @@ pub(crate) fn warnings(definition: &Value) -> Vec<String> {
             formats(schema, &mut unknown);
         }
     }
-    let formats = unknown
+    unknown
         .into_iter()
-        .map(|format| format!("unrecognized format {format:?}"));
-    formats.chain(not_converted(&spec)).collect()
+        .map(|format| format!("unrecognized format {format:?}"))
+        .collect()
 }
 
-/// Says that webhooks are not called, which a server would do.
-fn not_converted(spec: &Object) -> Option<String> {
-    let conversion = object(spec, "conversion")?;
-    (text(conversion, "strategy") == "Webhook").then(|| {
-        "conversion webhooks are not called here: objects go from version to version as by strategy None"
-            .to_owned()
-    })
+/// Webhooks are not called here. A definition that is right but for that is refused: objects would go from version to version unchanged.
+fn not_converted(spec: &Object) -> Option<Cause> {
+    let strategy = text(object(spec, "conversion")?, "strategy");
+    let detail = "this server calls no conversion webhooks; with \"None\" it only changes the apiVersion";
+    (strategy == "Webhook").then(|| Cause::invalid("spec.conversion.strategy", &strategy.into(), detail))
 }
 
 fn formats(schema: &Value, unknown: &mut BTreeSet<String>) {
