@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test with helpers")]
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use bytes::Bytes;
 use controller_apiserver::Server;
@@ -225,6 +225,31 @@ async fn thousands_of_idle_watches_are_cheap_and_end_together() {
             .body(Full::new(Bytes::new()))
             .unwrap();
         bodies.push(server.service().oneshot(request).await.unwrap().into_body());
+    }
+    // One piece of memory for all: what a watch costs does not grow with what is written.
+    for name in ["a", "b", "c"] {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "x".repeat(10_000)}});
+        let (code, _) = send(
+            &server,
+            "POST",
+            MAPS,
+            "application/json",
+            map.to_string().into_bytes(),
+        )
+        .await;
+        assert_eq!(code, 201);
+        let mut pieces = BTreeSet::new();
+        for body in &mut bodies {
+            let line = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert!(line.len() > 10_000);
+            pieces.insert(line.as_ptr());
+        }
+        assert_eq!(
+            pieces.len(),
+            1,
+            "encoded once, and shared by {} watches",
+            bodies.len()
+        );
     }
     server.close_watches();
     for body in bodies {
