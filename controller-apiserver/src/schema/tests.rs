@@ -1,6 +1,7 @@
 //! Real definitions and samples, and mistakes made in them.
 
 mod mistakes;
+mod server;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -127,22 +128,32 @@ fn refusals(schema: &Structural, broken: &Broken) -> Result<(), String> {
     }
 }
 
+/// One mistake of each kind that can be made in a sample: the first, which is the outermost.
+fn first_mistakes(sample: &Value, schema: &Structural) -> Vec<Broken> {
+    let mut found = Vec::new();
+    let node = &schema.root().properties["spec"];
+    mistakes(
+        sample,
+        &sample["spec"],
+        &Place::new("/spec", "spec"),
+        node,
+        &mut found,
+    );
+    let mut kinds = Vec::new();
+    found.retain(|broken| {
+        let new = !kinds.contains(&broken.mistake);
+        kinds.push(broken.mistake);
+        new
+    });
+    found
+}
+
 /// One mistake of each kind in each sample, wherever it can be made.
 #[test]
 fn a_mistake_in_a_real_sample_is_refused_with_its_cause() {
     let mut made: BTreeMap<Mistake, usize> = BTreeMap::new();
     for (name, sample, schema) in samples() {
-        let mut found = Vec::new();
-        let spec = &sample["spec"];
-        let node = &schema.root().properties["spec"];
-        mistakes(&sample, spec, &Place::new("/spec", "spec"), node, &mut found);
-        let mut kinds = Vec::new();
-        for broken in found {
-            // One of each kind is enough for a sample: the first, which is the outermost.
-            if kinds.contains(&broken.mistake) {
-                continue;
-            }
-            kinds.push(broken.mistake);
+        for broken in first_mistakes(&sample, &schema) {
             refusals(&schema, &broken).unwrap_or_else(|told| panic!("{name}: {told}"));
             *made.entry(broken.mistake).or_default() += 1;
         }
