@@ -10,6 +10,7 @@
 
 pub(crate) mod access;
 mod board;
+mod controller;
 #[cfg(feature = "probes")]
 mod debug;
 mod feed;

@@ -2,7 +2,8 @@
 
 use super::{
     Board,
-    board::{ControllerState, ObjectEntry, RunningEntry, SourceEntry, millis},
+    board::millis,
+    controller::{ControllerState, ObjectEntry, RunningEntry, SourceEntry},
     status::{Happening, ObjectId, RunReport, RunResult, SourceId, SourceState, UndecodableObject},
 };
 use crate::{

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::{
     Board, SourceState,
-    board::{ControllerState, State},
+    board::State,
+    controller::ControllerState,
     status::{ObjectId, Phase},
 };
 use crate::{
