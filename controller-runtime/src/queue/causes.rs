@@ -25,27 +25,73 @@ impl Planned {
         }
     }
 
-    const fn cause(self) -> Cause {
+    const fn cause(self) -> Plain {
         match self {
-            Self::Resync => Cause::Bulk,
+            Self::Resync => Plain::Bulk,
+            Self::Requeue => Plain::Requeue,
+            Self::Retry => Plain::Retry,
+        }
+    }
+}
+
+/// A cause that says everything by its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plain {
+    Initial,
+    Updated,
+    Deleted,
+    Relist,
+    Requeue,
+    Retry,
+    Bulk,
+}
+
+impl Plain {
+    const fn of(cause: &Cause) -> Option<Self> {
+        Some(match cause {
+            Cause::Initial => Self::Initial,
+            Cause::Updated => Self::Updated,
+            Cause::Deleted => Self::Deleted,
+            Cause::Relist => Self::Relist,
+            Cause::Requeue => Self::Requeue,
+            Cause::Retry => Self::Retry,
+            Cause::Bulk => Self::Bulk,
+            Cause::Related { .. } | Cause::External(_) => return None,
+        })
+    }
+
+    const fn whole(self) -> Cause {
+        match self {
+            Self::Initial => Cause::Initial,
+            Self::Updated => Cause::Updated,
+            Self::Deleted => Cause::Deleted,
+            Self::Relist => Cause::Relist,
             Self::Requeue => Cause::Requeue,
             Self::Retry => Cause::Retry,
+            Self::Bulk => Cause::Bulk,
         }
     }
 }
 
 /// Causes, oldest first; at most four, and no two alike in a row.
 ///
-/// What was planned comes first, for a plan is made at the end of a run. It costs no allocation: most runs of most keys
-/// have that cause alone.
+/// A first one that says everything by its kind costs no allocation: most runs of most keys have that cause alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Causes {
-    planned: Option<Planned>,
+    first: Option<Plain>,
+    /// The others.
     told: Vec<Cause>,
 }
 
 impl Causes {
     pub(super) fn add(&mut self, cause: Cause) {
+        if self.told.is_empty()
+            && let Some(plain) = Plain::of(&cause)
+            && self.first.is_none_or(|first| first == plain)
+        {
+            self.first = Some(plain);
+            return;
+        }
         if self.told.last() == Some(&cause) {
             return;
         }
@@ -58,21 +104,21 @@ impl Causes {
     }
 
     pub(super) fn append(&mut self, later: Self) {
-        for cause in later.told {
+        for cause in later.first.map(Plain::whole).into_iter().chain(later.told) {
             self.add(cause);
         }
     }
 
     /// Begins anew with what was planned.
     pub(super) fn plan(&mut self, planned: Option<Planned>) {
-        self.planned = planned;
+        self.first = planned.map(Planned::cause);
         self.told.clear();
     }
 
     pub(super) fn to_vec(&self) -> Vec<Cause> {
-        let planned = self.planned.filter(|_| self.told.len() < KEPT);
-        planned
-            .map(Planned::cause)
+        let first = self.first.filter(|_| self.told.len() < KEPT);
+        first
+            .map(Plain::whole)
             .into_iter()
             .chain(self.told.iter().cloned())
             .collect()
