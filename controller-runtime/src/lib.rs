@@ -29,6 +29,7 @@ mod logs;
 pub mod manager;
 mod memory;
 pub mod metrics;
+mod name;
 pub mod object;
 pub mod operator;
 mod options;

@@ -87,7 +87,6 @@ impl<K: Object> Controller<K> {
     pub(crate) fn over(cache: Arc<dyn Cache<K>>, dyntype: K::DynamicType) -> Self {
         Self {
             name: K::kind(&dyntype).to_lowercase(),
-            dyntype,
             cache,
             inputs: Vec::new(),
             config: Config::default(),
@@ -100,7 +99,8 @@ impl<K: Object> Controller<K> {
             observer: None,
             book: Book::new(),
             own_writes: None,
-            shared: Arc::new(Shared::new()),
+            shared: Arc::new(Shared::new(dyntype.clone())),
+            dyntype,
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! What differs: related objects must be `Sync`; `store` gives a [`Reader`], which has the same methods; the reader of
 //! `for_stream` may be a store of ours or of kube's; `owns` reads metadata only, as in kube; `trigger_backoff` is for
-//! streams handed in from outside, since watches of the controller's own have each their own backoff.
+//! streams handed in from outside, since watches of the controller's own have each their own backoff; keys of results carry
+//! no `extra`, which tells of the object that asked rather than of the key.
 
 use std::{fmt::Debug, hash::Hash, sync::Arc};
 

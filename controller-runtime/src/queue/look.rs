@@ -26,7 +26,7 @@ pub(crate) enum Standing {
     Running { started: Instant, again: bool },
 }
 
-impl<K: Eq + Hash> Queue<K> {
+impl<K: Clone + Eq + Hash> Queue<K> {
     /// A key that has something to do or to remember.
     pub(crate) fn look(&self, key: &K) -> Option<Look> {
         let slot = self.slots.get(self.slots.find(key)?);

@@ -23,7 +23,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
-use std::{hash::Hash, sync::Arc, time::Duration};
+use std::{hash::Hash, time::Duration};
 
 use heap::Heap;
 pub(crate) use look::Standing;
@@ -69,7 +69,7 @@ pub(crate) struct Wish {
 #[derive(Debug)]
 pub(crate) struct Popped<K> {
     pub(crate) slot: SlotId,
-    pub(crate) key: Arc<K>,
+    pub(crate) key: K,
     pub(crate) failures: u32,
     pub(crate) level: Level,
     /// Since when it could have run.
@@ -85,7 +85,7 @@ pub(crate) struct Seen {
     pub(crate) seat: Option<Seat>,
 }
 
-/// The keys of one controller.
+/// The keys of one controller. A key is cheap to clone.
 #[derive(Debug)]
 pub(crate) struct Queue<K> {
     settings: Settings,
@@ -103,7 +103,7 @@ pub(crate) struct Queue<K> {
     adds: u64,
 }
 
-impl<K: Eq + Hash> Queue<K> {
+impl<K: Clone + Eq + Hash> Queue<K> {
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -214,7 +214,7 @@ impl<K: Eq + Hash> Queue<K> {
         slot.state = State::Running(run);
         let popped = Popped {
             slot: id,
-            key: Arc::clone(&slot.key),
+            key: slot.key.clone(),
             failures: slot.failures,
             level: slot.level,
             since: place.since,
@@ -230,10 +230,10 @@ impl<K: Eq + Hash> Queue<K> {
     }
 
     /// The keys that run, and since when.
-    pub(crate) fn under_way(&self) -> Vec<(SlotId, Arc<K>, Instant)> {
+    pub(crate) fn under_way(&self) -> Vec<(SlotId, K, Instant)> {
         let slots = self.slots.iter();
         let running = slots.filter_map(|(id, slot)| match &slot.state {
-            State::Running(run) => Some((id, Arc::clone(&slot.key), run.started)),
+            State::Running(run) => Some((id, slot.key.clone(), run.started)),
             State::Idle | State::Waiting { .. } | State::Ready(_) => None,
         });
         running.collect()
@@ -355,7 +355,7 @@ fn later(now: Instant, wait: Duration) -> Instant {
 }
 
 #[cfg(test)]
-impl<K: Eq + Hash> Queue<K> {
+impl<K: Clone + Eq + Hash> Queue<K> {
     /// How many keys have something to do or to remember.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()

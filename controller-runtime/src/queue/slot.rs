@@ -1,6 +1,6 @@
 //! One key of the queue: its state, and what is remembered of it between runs.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::num::NonZeroU32;
 
 use super::causes::Causes;
 use crate::{
@@ -31,7 +31,7 @@ impl SlotId {
 /// A retry window implies failures.
 #[derive(Debug)]
 pub(super) struct Slot<K> {
-    pub(super) key: Arc<K>,
+    pub(super) key: K,
     /// Of the key.
     pub(super) hash: u64,
     /// The uid of the primary, as far as triggers told.
@@ -123,7 +123,7 @@ impl Again {
 }
 
 impl<K> Slot<K> {
-    pub(super) fn new(key: Arc<K>, hash: u64, level: Level) -> Self {
+    pub(super) fn new(key: K, hash: u64, level: Level) -> Self {
         Self {
             key,
             hash,

@@ -1,9 +1,6 @@
 //! The slots by number and by key.
 
-use std::{
-    hash::{BuildHasher, Hash},
-    sync::Arc,
-};
+use std::hash::{BuildHasher, Hash};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -41,7 +38,7 @@ impl<K: Eq + Hash> Slots<K> {
     }
 
     fn find_hashed(&self, hash: u64, key: &K) -> Option<SlotId> {
-        let found = self.by_key.find(hash, |id| *self.get(*id).key == *key);
+        let found = self.by_key.find(hash, |id| self.get(*id).key == *key);
         found.copied()
     }
 
@@ -58,7 +55,7 @@ impl<K: Eq + Hash> Slots<K> {
         if let Some(id) = self.find_hashed(hash, &key) {
             return id;
         }
-        let slot = Slot::new(Arc::new(key), hash, level);
+        let slot = Slot::new(key, hash, level);
         let id = if let Some(id) = self.free.pop() {
             self.entries[id.index()] = Some(slot);
             id

@@ -101,7 +101,7 @@ impl Bench {
     }
 
     fn pop_key(&mut self) -> Option<&'static str> {
-        self.pop().map(|popped| *popped.key)
+        self.pop().map(|popped| popped.key)
     }
 
     /// Runs the next key, whatever it is, with this outcome; tells when it runs next, and its failures.
@@ -361,8 +361,8 @@ fn a_steady_flow_of_urgent_keys_does_not_starve_the_first_list() {
         }
         let popped = queue.pop(now).expect("keys are ready");
         queue.finish(popped.slot, seen(None), Outcome::Done, now);
-        if *popped.key < 1_000 {
-            listed.insert(*popped.key, now - start);
+        if popped.key < 1_000 {
+            listed.insert(popped.key, now - start);
         }
     }
     assert_eq!(listed.len(), 50, "every key of the first list ran");
@@ -582,7 +582,7 @@ fn play(ops: Vec<Op>, debounce: u64) -> Result<(), TestCaseError> {
                 let popped = queue.pop(now);
                 prop_assert_eq!(popped.is_some(), ready_before > 0);
                 if let Some(popped) = popped {
-                    let key = *popped.key;
+                    let key = popped.key;
                     prop_assert!(popped.since <= now);
                     prop_assert_eq!(popped.failures, model.failures.get(&key).copied().unwrap_or(0));
                     prop_assert!(

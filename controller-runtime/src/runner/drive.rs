@@ -30,7 +30,8 @@ use super::{
 use crate::{
     Action, Config, Error,
     clock::{self, Instant},
-    hot_loop::Guard,
+    hot_loop::{Accusation, Guard},
+    name::Name,
     object::{Object, ObjectRef},
     queue::{Next, Outcome, Popped, Seen, Settings, SlotId},
     shutdown::Stage,
@@ -43,8 +44,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60 * 60);
 /// What a controller's stream yields.
 pub(crate) type Item<K, E> = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>;
 
-/// What waits to be yielded: the key is copied when it is, so that a batch of results costs no batch of allocations.
-type Told<K, E> = Result<(Arc<ObjectRef<K>>, Action), Box<Error<E, watcher::Error>>>;
+/// What waits to be yielded: the key is made when it is, so that a batch of results costs no batch of allocations.
+type Told<E> = Result<(Name, Action), Box<Error<E, watcher::Error>>>;
 
 /// One run of the reconciler, as it is handed to it.
 #[derive(Clone, Debug)]
@@ -59,28 +60,21 @@ pub(crate) struct Run<K> {
     pub(crate) id: u64,
 }
 
-/// What is told of a run at its end; its task carries it until then.
-#[derive(Debug)]
-pub(super) struct Trip<K: Object> {
-    pub(super) slot: SlotId,
-    pub(super) key: Arc<ObjectRef<K>>,
-    /// The number of the run.
-    pub(super) id: u64,
+/// A run under way.
+pub(super) struct Running<K> {
+    pub(super) key: Name,
+    pub(super) run: Run<K>,
     pub(super) seen: Seen,
     pub(super) started: Instant,
-}
-
-/// The runner's hold on a task.
-pub(super) struct Running {
-    /// The number of the run.
-    pub(super) id: u64,
     pub(super) task: JoinHandle<()>,
 }
 
 /// The end of a run on its way to the queue and to everyone else.
-pub(super) struct End<K: Object, E> {
-    pub(super) trip: Trip<K>,
-    pub(super) at: Instant,
+pub(super) struct End<K, E> {
+    pub(super) slot: SlotId,
+    pub(super) running: Running<K>,
+    /// When it ended, if anyone listens.
+    pub(super) at: Option<Instant>,
     pub(super) outcome: Outcome,
     pub(super) judged: Judged<E>,
     /// What the queue says to it.
@@ -116,13 +110,14 @@ pub(crate) struct Runner<K: Object, R, P, E: StdError + 'static> {
     /// Tasks that feed the queue or watch for a shutdown; aborted with the runner.
     pub(super) pumps: Vec<JoinHandle<()>>,
     /// Running keys by the number of their slot.
-    pub(super) running: Vec<Option<Running>>,
+    pub(super) running: Vec<Option<Running<K>>>,
     /// Reports that were taken and wait for their turn.
-    pub(super) reports: VecDeque<Report<K, E>>,
+    pub(super) reports: VecDeque<Report<E>>,
     /// Empty between turns; kept for their memory.
     pub(super) ends: Vec<End<K, E>>,
-    pub(super) popped: Vec<Popped<ObjectRef<K>>>,
-    pub(super) outbox: Outbox<Told<K, E>>,
+    pub(super) popped: Vec<Popped<Name>>,
+    pub(super) accused: Vec<(Name, Accusation)>,
+    pub(super) outbox: Outbox<Told<E>>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
     pub(super) rng: fastrand::Rng,
     pub(super) runs: u64,
@@ -151,7 +146,7 @@ where
             });
         }
         Self {
-            port: Arc::new(Port::new(Arc::clone(&parts.shared))),
+            port: Arc::new(Port::new(Arc::clone(&parts.shared), parts.teller.is_heard())),
             rng: clock::rng(parts.config.seed),
             shared: parts.shared,
             cache: parts.cache,
@@ -170,6 +165,7 @@ where
             reports: VecDeque::new(),
             ends: Vec::new(),
             popped: Vec::new(),
+            accused: Vec::new(),
             outbox: Outbox::new(),
             timer: None,
             runs: 0,
@@ -186,13 +182,14 @@ where
         if self.outbox.is_empty() && self.step_back(cx) {
             return Poll::Pending;
         }
-        let now = clock::now();
-        if self.phase != Phase::Over && self.outbox.wants_more(now) {
+        if self.phase != Phase::Over
+            && let Some(now) = self.outbox.wants_more(clock::now)
+        {
             self.shared.waker.register(cx.waker());
             self.turn(now, cx);
         }
         match self.outbox.pop() {
-            Some(Ok((key, action))) => Poll::Ready(Some(Ok((Arc::unwrap_or_clone(key), action)))),
+            Some(Ok((key, action))) => Poll::Ready(Some(Ok((self.shared.key(&key), action)))),
             Some(Err(error)) => Poll::Ready(Some(Err(*error))),
             None if self.phase == Phase::Over => Poll::Ready(None),
             None => Poll::Pending,
@@ -222,7 +219,7 @@ where
     }
 
     fn turn(&mut self, now: Instant, cx: &mut Context<'_>) {
-        let more_reports = self.take_reports();
+        let more_reports = self.take_reports(now);
         let stage = self.look_around(now);
         if self.phase == Phase::Running && stage >= Stage::Draining {
             self.teller.stopping();
@@ -243,7 +240,7 @@ where
     }
 
     /// Handles reports, within the budget; tells whether some are left.
-    fn take_reports(&mut self) -> bool {
+    fn take_reports(&mut self, now: Instant) -> bool {
         if self.reports.is_empty() {
             self.port.take(&mut self.reports);
         }
@@ -258,21 +255,22 @@ where
                 .filter_map(|report| self.end(report)),
         );
         self.reports = reports;
-        self.shared.finish(&mut ends);
+        self.shared.finish(&mut ends, now);
         for end in ends.drain(..) {
-            self.publish(end);
+            self.publish(end, now);
         }
         self.ends = ends;
         !self.reports.is_empty()
     }
 
     /// Asks the error policy, outside of any lock.
-    fn end(&mut self, report: Report<K, E>) -> Option<End<K, E>> {
-        let Report { trip, ended, at } = report;
-        self.running.get_mut(trip.slot.index()).and_then(Option::take)?;
-        let (outcome, judged) = self.judge(ended);
+    fn end(&mut self, report: Report<E>) -> Option<End<K, E>> {
+        let Report { slot, ended, at } = report;
+        let running = self.running.get_mut(slot.index()).and_then(Option::take)?;
+        let (outcome, judged) = self.judge(&running.run, ended);
         Some(End {
-            trip,
+            slot,
+            running,
             at,
             outcome,
             judged,
@@ -281,17 +279,19 @@ where
     }
 
     /// Tells everyone but the queue.
-    fn publish(&mut self, end: End<K, E>) {
-        let Trip { id, key, started, .. } = end.trip;
-        let took = end.at - started;
+    fn publish(&mut self, end: End<K, E>, now: Instant) {
+        let Running {
+            key, run, started, ..
+        } = end.running;
+        let at = end.at.unwrap_or(now);
         self.teller
-            .finished(id, &key, &end.judged, took, end.next, end.at);
-        let erased = |key: Arc<ObjectRef<K>>| Box::new(Arc::unwrap_or_clone(key).erase());
+            .finished(run.id, &key, &end.judged, at - started, end.next, at);
+        let erased = || Box::new(self.shared.key(&key).erase());
         let error = match end.judged {
             Judged::Succeeded(action) => return self.outbox.push(Ok((key, action))),
-            Judged::Failed(error) | Judged::GaveUp(error) => Error::ReconcilerFailed(error, erased(key)),
-            Judged::Panicked(message) => Error::Panicked(message, erased(key)),
-            Judged::TimedOut(limit) => Error::TimedOut(limit, erased(key)),
+            Judged::Failed(error) | Judged::GaveUp(error) => Error::ReconcilerFailed(error, erased()),
+            Judged::Panicked(message) => Error::Panicked(message, erased()),
+            Judged::TimedOut(limit) => Error::TimedOut(limit, erased()),
         };
         self.tell(error);
     }

@@ -27,29 +27,29 @@ where
     E: StdError + 'static,
 {
     /// What the queue is told, and what everyone else is.
-    pub(super) fn judge(&mut self, ended: Ended<K, E>) -> (Outcome, Judged<E>) {
-        let roll = self.rng.f64();
-        let retry = Outcome::Failed(After::Backoff(roll));
+    pub(super) fn judge(&mut self, run: &Run<K>, ended: Ended<E>) -> (Outcome, Judged<E>) {
+        let rng = &mut self.rng;
+        let mut retry = || Outcome::Failed(After::Backoff(rng.f64()));
         match ended {
-            Ended::Panicked(message) => (retry, Judged::Panicked(message)),
-            Ended::TimedOut(limit) => (retry, Judged::TimedOut(limit)),
+            Ended::Panicked(message) => (retry(), Judged::Panicked(message)),
+            Ended::TimedOut(limit) => (retry(), Judged::TimedOut(limit)),
             Ended::Succeeded(action) => {
                 let outcome = match action.clone().into_next() {
                     Next::Await | Next::GiveUp => Outcome::Done,
                     Next::Requeue(wait) => Outcome::Requeue(wait),
-                    Next::Retry => retry,
+                    Next::Retry => retry(),
                     Next::RetryAfter(wait) => Outcome::Failed(After::Exactly(wait)),
                 };
                 (outcome, Judged::Succeeded(action))
             }
-            Ended::Failed(run, error) => {
+            Ended::Failed(error) => {
                 let policy = &mut self.policy;
-                match guard(|| policy(&run, &error)).map(Action::into_next) {
-                    Err(message) => (retry, Judged::Panicked(message)),
+                match guard(|| policy(run, &error)).map(Action::into_next) {
+                    Err(message) => (retry(), Judged::Panicked(message)),
                     Ok(Next::Await) => (Outcome::Failed(After::Await), Judged::Failed(error)),
                     Ok(Next::GiveUp) => (Outcome::Failed(After::Await), Judged::GaveUp(error)),
                     Ok(Next::Requeue(wait)) => (Outcome::Failed(After::Requeue(wait)), Judged::Failed(error)),
-                    Ok(Next::Retry) => (retry, Judged::Failed(error)),
+                    Ok(Next::Retry) => (retry(), Judged::Failed(error)),
                     Ok(Next::RetryAfter(wait)) => {
                         (Outcome::Failed(After::Exactly(wait)), Judged::Failed(error))
                     }

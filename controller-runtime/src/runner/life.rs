@@ -96,9 +96,9 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
                 continue;
             };
             running.task.abort();
-            tracing::warn!(object.ref = %key, "still running at the end of the shutdown: dropped");
-            self.teller.interrupted(running.id, &key, now - started);
-            self.tell(Error::Interrupted(Box::new((*key).clone().erase())));
+            tracing::warn!(object.ref = %self.shared.key(&key), "still running at the end of the shutdown: dropped");
+            self.teller.interrupted(running.run.id, &key, now - started);
+            self.tell(Error::Interrupted(Box::new(self.shared.key(&key).erase())));
         }
     }
 }

@@ -12,6 +12,8 @@ const PAUSE: Duration = Duration::from_micros(250);
 const MANY: usize = 256;
 /// … they are handed on for so long.
 const BURST: Duration = Duration::from_millis(100);
+/// Who takes results at this pace is handed so many between two looks at the clock, which cost as much as the results.
+const QUICK: (Duration, u32) = (Duration::from_micros(20), 15);
 
 /// A bounded buffer of results.
 ///
@@ -22,6 +24,10 @@ pub(super) struct Outbox<R> {
     results: VecDeque<R>,
     /// When new results were made last.
     turned: Option<Instant>,
+    /// When the clock was looked at last, if results waited then.
+    looked: Option<Instant>,
+    /// So many results are handed on before it is looked at again.
+    unwatched: u32,
     lost: u64,
 }
 
@@ -30,6 +36,8 @@ impl<R> Outbox<R> {
         Self {
             results: VecDeque::new(),
             turned: None,
+            looked: None,
+            unwatched: 0,
             lost: 0,
         }
     }
@@ -53,18 +61,28 @@ impl<R> Outbox<R> {
         self.results.is_empty()
     }
 
-    /// Whether it is time to make new results; if so, that is noted.
-    pub(super) fn wants_more(&mut self, now: Instant) -> bool {
-        let pause = match self.results.len() {
+    /// The time, if it is time to make new results.
+    pub(super) fn wants_more(&mut self, clock: impl FnOnce() -> Instant) -> Option<Instant> {
+        let waiting = self.results.len();
+        if waiting > 0 && self.unwatched > 0 {
+            self.unwatched -= 1;
+            return None;
+        }
+        let now = clock();
+        let (pace, most) = QUICK;
+        let quick = waiting > 0 && self.looked.is_some_and(|looked| now - looked < pace);
+        self.unwatched = if quick { most } else { 0 };
+        self.looked = (waiting > 0).then_some(now);
+        let pause = match waiting {
             0 => Duration::ZERO,
             1..MANY => PAUSE,
             _ => BURST,
         };
-        let wants = self.turned.is_none_or(|turned| now - turned >= pause);
-        if wants {
-            self.turned = Some(now);
+        if self.turned.is_some_and(|turned| now - turned < pause) {
+            return None;
         }
-        wants
+        self.turned = Some(now);
+        Some(now)
     }
 }
 
@@ -78,7 +96,7 @@ mod tests {
         let (mut outbox, now) = (Outbox::new(), clock::now());
         let (mut made, mut seen) = (0, 0);
         while seen < 100_000 {
-            if outbox.wants_more(now) {
+            if outbox.wants_more(|| now).is_some() {
                 for _ in 0..1024 {
                     outbox.push(made);
                     made += 1;
@@ -93,7 +111,10 @@ mod tests {
     fn a_slow_consumer_loses_the_oldest_and_holds_nothing_back() {
         let (mut outbox, mut now) = (Outbox::new(), clock::now());
         for number in 0..100_000 {
-            assert!(outbox.wants_more(now), "after a second at the latest");
+            assert!(
+                outbox.wants_more(|| now).is_some(),
+                "after a second at the latest"
+            );
             outbox.push(number);
             now += Duration::from_secs(1);
         }

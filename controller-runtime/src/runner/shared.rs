@@ -17,6 +17,7 @@ use crate::{
     clock::{self, Instant},
     explain::{KeyState, Looked, millis},
     hot_loop::{self, Accusation, Guard, HotLoop},
+    name::Name,
     object::{Object, ObjectRef},
     queue::{Popped, Queue, Settings, Standing, Wish},
     shutdown::Stage,
@@ -34,17 +35,17 @@ const SOURCE_ERRORS: usize = 64;
 
 /// The runner's state that others reach.
 pub(crate) struct Shared<K: Object> {
-    state: Mutex<State<K>>,
+    state: Mutex<State>,
+    /// The kind of its keys.
+    kind: K::DynamicType,
     /// Wakes the runner.
     pub(super) waker: AtomicWaker,
 }
 
 /// What is behind the lock. No user code runs while it is held.
-pub(super) struct State<K: Object> {
-    pub(super) queue: Queue<ObjectRef<K>>,
+pub(super) struct State {
+    pub(super) queue: Queue<Name>,
     pub(super) guard: Guard,
-    /// Keys that were just found to run in circles.
-    pub(super) accused: Vec<(Arc<ObjectRef<K>>, Accusation)>,
     pub(super) stage: Stage,
     pub(super) gate: Gate,
     /// Inputs that may still bring wishes.
@@ -64,12 +65,12 @@ pub(super) enum Gate {
 }
 
 impl<K: Object> Shared<K> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(kind: K::DynamicType) -> Self {
         Self {
+            kind,
             state: Mutex::new(State {
                 queue: Queue::new(Settings::default()),
                 guard: Guard::new(HotLoop::default()),
-                accused: Vec::new(),
                 stage: Stage::Running,
                 gate: Gate::Closed,
                 open_inputs: 0,
@@ -79,30 +80,40 @@ impl<K: Object> Shared<K> {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State<K>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // The queue keeps its own invariants at every step, so a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The key of that name.
+    pub(super) fn key(&self, name: &Name) -> ObjectRef<K> {
+        name.of_kind(&self.kind)
+    }
+
     /// Gives the queue its keys back, all under one lock.
-    pub(super) fn finish<E>(&self, ends: &mut [End<K, E>]) {
+    pub(super) fn finish<E>(&self, ends: &mut [End<K, E>], now: Instant) {
         let mut state = self.lock();
         for end in ends {
             if !state.guard.is_idle()
-                && let Some(until) = state.guard.finished(hot_loop::number(&*end.trip.key), end.at)
+                && let Some(until) = state.guard.finished(hot_loop::number(&end.running.key), now)
             {
-                state.queue.postpone(end.trip.slot, until);
+                state.queue.postpone(end.slot, until);
             }
-            end.next = state
-                .queue
-                .finish(end.trip.slot, end.trip.seen, end.outcome, end.at);
+            end.next = state.queue.finish(end.slot, end.running.seen, end.outcome, now);
         }
     }
 
     /// Takes keys to run, all under one lock; tells whether there may be more.
     ///
     /// Keys whose due has come are made ready even if none may start, for they no longer need the timer.
-    pub(super) fn pop(&self, into: &mut Vec<Popped<ObjectRef<K>>>, limit: usize, now: Instant) -> bool {
+    /// Those that are found to run in circles are named.
+    pub(super) fn pop(
+        &self,
+        into: &mut Vec<Popped<Name>>,
+        accused: &mut Vec<(Name, Accusation)>,
+        limit: usize,
+        now: Instant,
+    ) -> bool {
         let mut state = self.lock();
         state.queue.advance(now);
         if !matches!(state.gate, Gate::Open) {
@@ -114,9 +125,9 @@ impl<K: Object> Shared<K> {
                 return false;
             };
             if !state.guard.is_idle()
-                && let Some(accusation) = state.guard.started(hot_loop::number(&*popped.key), now)
+                && let Some(accusation) = state.guard.started(hot_loop::number(&popped.key), now)
             {
-                state.accused.push((Arc::clone(&popped.key), accusation));
+                accused.push((popped.key.clone(), accusation));
             }
             into.push(popped);
         }
@@ -140,7 +151,7 @@ impl<K: Object> Shared<K> {
     }
 
     /// Changes the state and wakes the runner.
-    pub(super) fn update(&self, change: impl FnOnce(&mut State<K>)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.lock());
         self.waker.wake();
     }
@@ -151,7 +162,7 @@ impl<K: Object> Shared<K> {
     }
 }
 
-impl<K: Object> State<K> {
+impl State {
     fn depth(&self) -> Depth {
         Depth {
             ready: self.queue.ready(),
@@ -166,23 +177,29 @@ impl<K: Object> State<K> {
     }
 
     /// The moment before which a key that runs in circles shall not run for this request.
-    fn watch_for_circles(&mut self, request: &Request<K>, now: Instant) -> Option<Instant> {
+    fn watch_for_circles<K: Object>(
+        &mut self,
+        key: &Name,
+        request: &Request<K>,
+        now: Instant,
+    ) -> Option<Instant> {
         if request.gone {
             if !self.guard.is_idle() {
-                self.guard.gone(hot_loop::number(&request.key));
+                self.guard.gone(hot_loop::number(key));
             }
             return None;
         }
         let object = hot_loop::object_of(&request.cause, request.level)?;
-        self.guard.changed(hot_loop::number(&request.key), object, now)
+        self.guard.changed(hot_loop::number(key), object, now)
     }
 }
 
 impl<K: Object> Shared<K> {
     /// What is known of one key at this moment.
     pub(crate) fn look(&self, key: &ObjectRef<K>, now: Instant) -> Looked {
+        let key = Name::of(key);
         let state = self.lock();
-        let look = state.queue.look(key);
+        let look = state.queue.look(&key);
         let causes = || {
             look.iter()
                 .flat_map(|look| &look.causes)
@@ -193,7 +210,7 @@ impl<K: Object> Shared<K> {
             known: look.is_some(),
             failures: look.as_ref().map_or(0, |look| look.failures),
             gate_open: matches!(state.gate, Gate::Open),
-            slowed: state.guard.slowed(hot_loop::number(key), now),
+            slowed: state.guard.slowed(hot_loop::number(&key), now),
             queue: match look.as_ref().map(|look| look.standing) {
                 None | Some(Standing::Idle) => KeyState::Idle,
                 Some(Standing::Waiting { due }) => KeyState::Waiting {
@@ -256,16 +273,17 @@ impl<K: Object> Inlet<K> {
         let mut wake = false;
         // One lock for each, as the iterator may be a user's and slow.
         for (since, request) in requests {
+            let key = Name::of(&request.key);
             let mut state = self.0.lock();
             let wish = Wish {
-                not_before: state.watch_for_circles(&request, now),
+                not_before: state.watch_for_circles(&key, &request, now),
                 level: request.level,
                 cause: request.cause,
                 uid: request.uid.as_deref().map(Uid::of),
                 gone: request.gone,
             };
             let before = (state.queue.ready(), state.queue.next_due());
-            state.queue.trigger(request.key, wish, since);
+            state.queue.trigger(key, wish, since);
             let changed = before != (state.queue.ready(), state.queue.next_due());
             wake |= changed && matches!(state.gate, Gate::Open);
         }

@@ -2,20 +2,13 @@
 
 use std::{error::Error as StdError, task::Context};
 
-use super::{
-    Inlet, Run, Runner,
-    drive::{Running, Trip},
-    guard::guard,
-    limit::Permit,
-    shared::BUDGET,
-    task::spawn,
-};
+use super::{Inlet, Run, Runner, drive::Running, guard::guard, limit::Permit, shared::BUDGET, task::spawn};
 use crate::{
     Action, Error,
     clock::Instant,
     hot_loop,
-    object::{Object, ObjectRef},
-    pause::is_paused,
+    name::Name,
+    object::Object,
     queue::{Outcome, Popped, Seen},
     store::Found,
     trigger::{Cause, Request},
@@ -45,7 +38,7 @@ where
             None => (limit, Vec::new(), None),
         };
         let mut popped = std::mem::take(&mut self.popped);
-        let more = self.shared.pop(&mut popped, limit, now);
+        let more = self.shared.pop(&mut popped, &mut self.accused, limit, now);
         let mut passed_over = false;
         for key in popped.drain(..) {
             passed_over |= !self.start(key, permits.pop(), now);
@@ -58,27 +51,33 @@ where
 
     /// Tells of keys that were found to run in circles, or lets them go.
     fn look_at_circles(&mut self) {
-        let accused = std::mem::take(&mut self.shared.lock().accused);
-        for (key, accusation) in accused {
-            if !self.teller.circle(&key, accusation) {
-                self.shared.lock().guard.acquit(hot_loop::number(&*key));
+        for (key, accusation) in self.accused.drain(..) {
+            if !self.teller.circle(&self.shared.key(&key), accusation) {
+                self.shared.lock().guard.acquit(hot_loop::number(&key));
             }
         }
     }
 
     /// Starts a run, if there is something to run for; tells whether.
-    fn start(&mut self, popped: Popped<ObjectRef<K>>, permit: Option<Permit>, now: Instant) -> bool {
+    fn start(&mut self, popped: Popped<Name>, permit: Option<Permit>, now: Instant) -> bool {
         self.settled = false;
-        let Some(found) = self.cache.find_again(&popped.key, popped.seat) else {
+        let key = || self.shared.key(&popped.key);
+        let seated = popped.seat.and_then(|seat| self.cache.find_seated(seat));
+        let Some(found) = seated.or_else(|| self.cache.find_seat(&key())) else {
             self.miss(&popped, now);
             return false;
         };
-        let Found { object, uid, seat } = found;
-        if seat.is_none() && object.meta().namespace != popped.key.namespace {
+        let Found {
+            object,
+            uid,
+            paused,
+            seat,
+        } = found;
+        if seat.is_none() && object.meta().namespace.as_deref() != popped.key.namespace() {
             self.redirect(&popped, &object, now);
             return false;
         }
-        if is_paused(object.meta()) {
+        if paused {
             self.leave_alone(&popped, now);
             return false;
         }
@@ -91,53 +90,54 @@ where
         let span = self.teller.started(&run, &popped, &self.shared, now);
         let reconcile = &mut self.reconcile;
         let future = guard(|| span.in_scope(|| reconcile(run.clone())));
-        let (id, index) = (run.id, popped.slot.index());
-        let trip = Trip {
-            slot: popped.slot,
-            key: popped.key,
-            id,
-            seen: Seen { uid, seat },
-            started: now,
-        };
+        let (slot, care) = (popped.slot, self.care.of(&run));
         let task = match future {
-            Ok(future) => spawn(future, span, run, trip, &self.care, permit, &self.port),
+            Ok(future) => spawn(future, span, slot, care, permit, &self.port),
             // Told as a task that ended at once, so that there is one way for outcomes.
             Err(message) => {
                 let failed = async move { std::panic::resume_unwind(Box::new(message)) };
-                spawn(failed, span, run, trip, &self.care, permit, &self.port)
+                spawn(failed, span, slot, care, permit, &self.port)
             }
         };
+        let index = slot.index();
         if index >= self.running.len() {
             self.running.resize_with(index + 1, || None);
         }
         debug_assert!(self.running[index].is_none(), "a key never runs twice at once");
-        self.running[index] = Some(Running { id, task });
+        self.running[index] = Some(Running {
+            key: popped.key,
+            run,
+            seen: Seen { uid, seat },
+            started: now,
+            task,
+        });
         true
     }
 
     /// The object is not in the store.
-    fn miss(&mut self, popped: &Popped<ObjectRef<K>>, now: Instant) {
+    fn miss(&mut self, popped: &Popped<Name>, now: Instant) {
         self.shared
             .lock()
             .queue
             .finish(popped.slot, Seen::default(), Outcome::Missing, now);
-        self.teller.missed(&popped.key);
-        tracing::debug!(object.ref = %popped.key, "not in the store: nothing to reconcile");
-        self.tell(Error::ObjectNotFound(Box::new((*popped.key).clone().erase())));
+        let key = self.shared.key(&popped.key);
+        self.teller.missed(&key);
+        tracing::debug!(object.ref = %key, "not in the store: nothing to reconcile");
+        self.tell(Error::ObjectNotFound(Box::new(key.erase())));
     }
 
     /// The object is paused: the change that ends it wakes the key again.
-    fn leave_alone(&mut self, popped: &Popped<ObjectRef<K>>, now: Instant) {
+    fn leave_alone(&mut self, popped: &Popped<Name>, now: Instant) {
         self.shared
             .lock()
             .queue
             .finish(popped.slot, Seen::default(), Outcome::Missing, now);
-        tracing::debug!(object.ref = %popped.key, "paused: not reconciled");
+        tracing::debug!(object.ref = %self.shared.key(&popped.key), "paused: not reconciled");
         self.teller.paused(&popped.key);
     }
 
     /// The key names a cluster-scoped object with a namespace: two keys for one object could run at the same time.
-    fn redirect(&mut self, popped: &Popped<ObjectRef<K>>, object: &K, now: Instant) {
+    fn redirect(&mut self, popped: &Popped<Name>, object: &K, now: Instant) {
         let cause = {
             let mut state = self.shared.lock();
             let cause = state.queue.causes(popped.slot).pop();
@@ -146,7 +146,7 @@ where
                 .finish(popped.slot, Seen::default(), Outcome::Missing, now);
             cause.unwrap_or(Cause::Updated)
         };
-        let mut key = (*popped.key).clone();
+        let mut key = self.shared.key(&popped.key);
         key.namespace.clone_from(&object.meta().namespace);
         Inlet::new(&self.shared).push(Request {
             key,

@@ -11,11 +11,12 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{Run, drive::Trip, guard, limit::Permit, shared::Shared};
+use super::{Run, guard, limit::Permit, shared::Shared};
 use crate::{
     Action,
     clock::{self, Instant},
     object::Object,
+    queue::SlotId,
 };
 
 /// For how many reports room is kept.
@@ -23,10 +24,9 @@ const KEPT: usize = 1024;
 
 /// How a task ended.
 #[derive(Debug)]
-pub(super) enum Ended<K, E> {
+pub(super) enum Ended<E> {
     Succeeded(Action),
-    /// With the run, which the error policy is shown.
-    Failed(Run<K>, E),
+    Failed(E),
     Panicked(String),
     TimedOut(Duration),
 }
@@ -46,19 +46,22 @@ const AFTERWORD: Duration = Duration::from_secs(10);
 
 /// What a task leaves behind.
 #[derive(Debug)]
-pub(super) struct Report<K: Object, E> {
-    pub(super) trip: Trip<K>,
-    pub(super) ended: Ended<K, E>,
-    pub(super) at: Instant,
+pub(super) struct Report<E> {
+    pub(super) slot: SlotId,
+    pub(super) ended: Ended<E>,
+    /// When, if that is wanted.
+    pub(super) at: Option<Instant>,
 }
 
 /// Where tasks leave their reports: at most one for each running key.
 pub(super) struct Port<K: Object, E> {
     shared: Arc<Shared<K>>,
-    reports: Mutex<VecDeque<Report<K, E>>>,
+    /// Reports say when they were left. To look at a clock costs more than the rest of a report.
+    timed: bool,
+    reports: Mutex<VecDeque<Report<E>>>,
 }
 
-impl<K, E> Ended<K, E> {
+impl<E> Ended<E> {
     fn interrupted(&self) -> Option<Interrupted> {
         match self {
             Self::Panicked(_) => Some(Interrupted::Panicked),
@@ -69,15 +72,16 @@ impl<K, E> Ended<K, E> {
 }
 
 impl<K: Object, E> Port<K, E> {
-    pub(super) fn new(shared: Arc<Shared<K>>) -> Self {
+    pub(super) fn new(shared: Arc<Shared<K>>, timed: bool) -> Self {
         Self {
             shared,
+            timed,
             reports: Mutex::default(),
         }
     }
 
     /// Takes all reports, in exchange for an empty list whose memory is used again.
-    pub(super) fn take(&self, into: &mut VecDeque<Report<K, E>>) {
+    pub(super) fn take(&self, into: &mut VecDeque<Report<E>>) {
         debug_assert!(into.is_empty());
         // A burst is no reason to keep its memory.
         into.shrink_to(KEPT);
@@ -96,10 +100,10 @@ impl<K: Object, E> Port<K, E> {
             .is_empty()
     }
 
-    fn leave(&self, trip: Trip<K>, ended: Ended<K, E>) {
-        let at = clock::now();
+    fn leave(&self, slot: SlotId, ended: Ended<E>) {
+        let at = self.timed.then(clock::now);
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        reports.push_back(Report { trip, ended, at });
+        reports.push_back(Report { slot, ended, at });
         let first = reports.len() == 1;
         drop(reports);
         // Later reports are taken together with the first.
@@ -113,40 +117,54 @@ impl<K: Object, E> Port<K, E> {
 struct Duty<K: Object, E> {
     port: Arc<Port<K, E>>,
     /// Until the report is left.
-    trip: Option<Trip<K>>,
+    slot: Option<SlotId>,
 }
 
 impl<K: Object, E> Duty<K, E> {
-    fn fulfil(mut self, ended: Ended<K, E>) {
-        if let Some(trip) = self.trip.take() {
-            self.port.leave(trip, ended);
+    fn fulfil(mut self, ended: Ended<E>) {
+        if let Some(slot) = self.slot.take() {
+            self.port.leave(slot, ended);
         }
     }
 }
 
 impl<K: Object, E> Drop for Duty<K, E> {
     fn drop(&mut self) {
-        if let Some(trip) = self.trip.take() {
+        if let Some(slot) = self.slot.take() {
             let message = "the reconcile was dropped before its end".to_owned();
-            self.port.leave(trip, Ended::Panicked(message));
+            self.port.leave(slot, Ended::Panicked(message));
         }
     }
 }
 
-/// What is done around a reconcile.
-#[derive(Clone)]
+/// What is done around each reconcile of a controller.
 pub(super) struct Care<K> {
     pub(super) timeout: Option<Duration>,
     pub(super) afterword: Option<Afterword<K>>,
+}
+
+/// What is done around one of them.
+pub(super) struct Cared<K> {
+    timeout: Option<Duration>,
+    afterword: Option<(Afterword<K>, Run<K>)>,
+}
+
+impl<K: Object> Care<K> {
+    pub(super) fn of(&self, run: &Run<K>) -> Cared<K> {
+        let afterword = self.afterword.clone();
+        Cared {
+            timeout: self.timeout,
+            afterword: afterword.map(|afterword| (afterword, run.clone())),
+        }
+    }
 }
 
 /// Runs a reconcile; its panic and its timeout become reports. The permit is given back when it has ended.
 pub(super) fn spawn<K, E>(
     reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
     span: tracing::Span,
-    run: Run<K>,
-    trip: Trip<K>,
-    care: &Care<K>,
+    slot: SlotId,
+    care: Cared<K>,
     permit: Option<Permit>,
     port: &Arc<Port<K, E>>,
 ) -> JoinHandle<()>
@@ -156,15 +174,14 @@ where
 {
     let duty = Duty {
         port: Arc::clone(port),
-        trip: Some(trip),
+        slot: Some(slot),
     };
-    let afterword = care.afterword.clone().map(|afterword| (afterword, run.clone()));
     // Combinators rather than an async block, which would hold the reconcile twice.
     let caught = AssertUnwindSafe(reconcile)
         .catch_unwind()
-        .map(move |result| match result {
+        .map(|result| match result {
             Ok(Ok(action)) => Ended::Succeeded(action),
-            Ok(Err(error)) => Ended::Failed(run, error),
+            Ok(Err(error)) => Ended::Failed(error),
             Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
         });
     let end = move |ended| {
@@ -176,7 +193,7 @@ where
         duty.fulfil(ended);
     };
     // Several kinds of task rather than one that has room for what is seldom used.
-    match (care.timeout, afterword) {
+    match (care.timeout, care.afterword) {
         (None, None) => tokio::spawn(caught.map(end).instrument(span)),
         (Some(limit), None) => tokio::spawn(limited(caught, limit).map(end).instrument(span)),
         (None, Some(afterword)) => tokio::spawn(followed(caught, afterword).map(end).instrument(span)),
@@ -188,18 +205,15 @@ where
     }
 }
 
-fn limited<K, E>(
-    run: impl Future<Output = Ended<K, E>>,
-    limit: Duration,
-) -> impl Future<Output = Ended<K, E>> {
+fn limited<E>(run: impl Future<Output = Ended<E>>, limit: Duration) -> impl Future<Output = Ended<E>> {
     tokio::time::timeout(limit, run).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit)))
 }
 
 /// The afterword comes when the run is dropped, and cannot make its outcome another.
 fn followed<K, E>(
-    run: impl Future<Output = Ended<K, E>>,
+    run: impl Future<Output = Ended<E>>,
     (afterword, again): (Afterword<K>, Run<K>),
-) -> impl Future<Output = Ended<K, E>> {
+) -> impl Future<Output = Ended<E>> {
     run.then(async move |ended| {
         if let Some(interrupted) = ended.interrupted()
             && let Ok(last) = guard(|| afterword(again, interrupted))

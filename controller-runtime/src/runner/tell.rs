@@ -12,6 +12,7 @@ use crate::{
     clock::Instant,
     explain::{Book, Explainer},
     hot_loop::{Accusation, NO_PROGRESS, flapping, is_progress},
+    name::Name,
     object::{Object, ObjectRef},
     queue::{self, Popped},
     trigger::{Cause, Request},
@@ -56,6 +57,11 @@ impl<K: Object> Teller<K> {
         }
     }
 
+    /// Someone listens.
+    pub(super) fn is_heard(&self) -> bool {
+        self.observer.is_some()
+    }
+
     pub(super) fn kind(&self) -> &str {
         &self.kind
     }
@@ -93,7 +99,7 @@ impl<K: Object> Teller<K> {
     pub(crate) fn deletions(&self, requests: &[Request<K>]) {
         for request in requests.iter().filter(|request| request.gone) {
             self.book.gone(&request.key);
-            self.tell(&Event::Gone(self.subject(&request.key)));
+            self.tell(&Event::Gone(self.subject_of(&request.key)));
         }
     }
 
@@ -115,7 +121,7 @@ impl<K: Object> Teller<K> {
             "this object runs in circles: each run is answered by a change that wakes the next; it is slowed"
         );
         self.tell(&Event::Circle(Circle {
-            object: self.subject(key),
+            object: self.subject_of(key),
             cycles,
             delay,
             fields: &fields,
@@ -132,7 +138,7 @@ impl<K: Object> Teller<K> {
         self.tell(&Event::Settled { next_due });
     }
 
-    pub(super) fn paused(&self, key: &ObjectRef<K>) {
+    pub(super) fn paused(&self, key: &Name) {
         self.tell(&Event::Paused(self.subject(key)));
     }
 
@@ -148,7 +154,7 @@ impl<K: Object> Teller<K> {
     pub(super) fn started(
         &self,
         run: &Run<K>,
-        popped: &Popped<ObjectRef<K>>,
+        popped: &Popped<Name>,
         shared: &Shared<K>,
         now: Instant,
     ) -> tracing::Span {
@@ -165,7 +171,7 @@ impl<K: Object> Teller<K> {
         }
         let span = tracing::info_span!(
             "reconciling object",
-            object.ref = %popped.key,
+            object.ref = %shared.key(&popped.key),
             object.reason = tracing::field::Empty,
             reconcile.id = run.id,
             trace_id = tracing::field::Empty,
@@ -184,7 +190,7 @@ impl<K: Object> Teller<K> {
     pub(super) fn finished<E: std::error::Error + 'static>(
         &self,
         id: u64,
-        key: &ObjectRef<K>,
+        key: &Name,
         ended: &Judged<E>,
         took: Duration,
         next: queue::Next,
@@ -210,7 +216,7 @@ impl<K: Object> Teller<K> {
         }));
     }
 
-    pub(super) fn interrupted(&self, id: u64, key: &ObjectRef<K>, took: Duration) {
+    pub(super) fn interrupted(&self, id: u64, key: &Name, took: Duration) {
         self.tell(&Event::Finished(Finished {
             id,
             object: self.subject(key),
@@ -221,7 +227,15 @@ impl<K: Object> Teller<K> {
         }));
     }
 
-    fn subject<'a>(&'a self, key: &'a ObjectRef<K>) -> Subject<'a> {
+    fn subject<'a>(&'a self, key: &'a Name) -> Subject<'a> {
+        Subject {
+            kind: &self.kind,
+            namespace: key.namespace(),
+            name: key.name(),
+        }
+    }
+
+    fn subject_of<'a>(&'a self, key: &'a ObjectRef<K>) -> Subject<'a> {
         Subject {
             kind: &self.kind,
             namespace: key.namespace.as_deref(),

@@ -20,11 +20,17 @@ pub trait Cache<K: Object>: Send + Sync + 'static {
     /// The object of that key.
     fn find(&self, key: &ObjectRef<K>) -> Option<Arc<K>>;
 
-    /// The object of that key, with `seat` as it was found last; for a store that can make use of it.
+    /// The object of that key, and where it is, in a store that can find it again from there.
     #[doc(hidden)]
-    fn find_again(&self, key: &ObjectRef<K>, seat: Option<Seat>) -> Option<Found<K>> {
-        let _ = seat;
+    fn find_seat(&self, key: &ObjectRef<K>) -> Option<Found<K>> {
         self.find(key).map(Found::somewhere)
+    }
+
+    /// The object that was found there, if what is there still belongs to the same key.
+    #[doc(hidden)]
+    fn find_seated(&self, seat: Seat) -> Option<Found<K>> {
+        let _ = seat;
+        None
     }
 
     /// The object of that uid, even before the first list is complete. An owner reference gives a hint: the object has
@@ -50,8 +56,12 @@ impl<K: Object> Cache<K> for Store<K> {
         self.get(key)
     }
 
-    fn find_again(&self, key: &ObjectRef<K>, seat: Option<Seat>) -> Option<Found<K>> {
-        Store::find_again(self, key, seat)
+    fn find_seat(&self, key: &ObjectRef<K>) -> Option<Found<K>> {
+        Store::find_seat(self, key)
+    }
+
+    fn find_seated(&self, seat: Seat) -> Option<Found<K>> {
+        Store::find_seated(self, seat)
     }
 
     fn find_owner(&self, uid: &str, _: Option<&str>, _: &str, _: &K::DynamicType) -> Option<Arc<K>> {

@@ -115,17 +115,26 @@ impl<T: Object> Store<T> {
         })
     }
 
-    /// The object of that key, and where it is; most quickly where it was before.
-    pub(super) fn find_again(&self, key: &ObjectRef<T>, seat: Option<Seat>) -> Option<Found<T>> {
-        if self.overlay.as_ref().is_some_and(|overlay| overlay.len() > 0) {
+    /// The object of that key, and where it is.
+    pub(super) fn find_seat(&self, key: &ObjectRef<T>) -> Option<Found<T>> {
+        if self.reads_through_writes() {
             return self.get(key).map(Found::somewhere);
         }
         if !self.is_synced() {
             return None;
         }
         let table = self.shared.read();
-        let there = seat.and_then(|seat| table.seated(seat));
-        there.or_else(|| table.seated(table.seat(key.namespace.as_deref(), &key.name)?))
+        table.seated(table.seat(key.namespace.as_deref(), &key.name)?)
+    }
+
+    /// The object that was found there, if what is there still belongs to the same key.
+    pub(super) fn find_seated(&self, seat: Seat) -> Option<Found<T>> {
+        let from_table = self.is_synced() && !self.reads_through_writes();
+        from_table.then(|| self.shared.read().seated(seat)).flatten()
+    }
+
+    fn reads_through_writes(&self) -> bool {
+        self.overlay.as_ref().is_some_and(|overlay| overlay.len() > 0)
     }
 
     /// The object of that uid, if it is there.

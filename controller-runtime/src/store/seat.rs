@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, sync::Arc};
 
-use crate::{object::Object, uid::Uid};
+use crate::{object::Object, pause::is_paused, uid::Uid};
 
 /// Where an object of some key was found last.
 ///
@@ -35,6 +35,7 @@ impl Seat {
 pub struct Found<K> {
     pub(crate) object: Arc<K>,
     pub(crate) uid: Option<Uid>,
+    pub(crate) paused: bool,
     /// Where, in a store that can find it again from there. The namespace of the object is that of its key, then.
     pub(crate) seat: Option<Seat>,
 }
@@ -44,6 +45,7 @@ impl<K: Object> Found<K> {
     pub(super) fn somewhere(object: Arc<K>) -> Self {
         Self {
             uid: object.meta().uid.as_deref().map(Uid::of),
+            paused: is_paused(object.meta()),
             object,
             seat: None,
         }

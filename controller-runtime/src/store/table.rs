@@ -14,7 +14,7 @@ use super::{
     Found, Seat,
     index::{IndexFn, Indexes},
 };
-use crate::{object::Object, uid::Uid};
+use crate::{object::Object, pause::is_paused, uid::Uid};
 
 /// The number of one listing. An entry carries that of the last listing which saw it.
 pub(super) type Listing = u32;
@@ -25,6 +25,8 @@ struct Entry<T> {
     hash: u64,
     uid: Option<Uid>,
     seen: Listing,
+    /// Of the object, so that a run need not read it before the user does.
+    paused: bool,
 }
 
 /// What came of putting an object in.
@@ -96,6 +98,7 @@ impl<T: Object> Table<T> {
         (entry.hash == seat.hash).then(|| Found {
             object: Arc::clone(&entry.object),
             uid: entry.uid,
+            paused: entry.paused,
             seat: Some(seat),
         })
     }
@@ -126,6 +129,7 @@ impl<T: Object> Table<T> {
         let new = Arc::new(object);
         let entry = &mut self.entries[position as usize];
         entry.uid = uid_of(&*new);
+        entry.paused = is_paused(new.meta());
         let old = std::mem::replace(&mut entry.object, Arc::clone(&new));
         if !same_uid {
             self.link_uid(position);
@@ -142,6 +146,7 @@ impl<T: Object> Table<T> {
             hash,
             uid: uid_of(&*new),
             seen,
+            paused: is_paused(new.meta()),
         });
         let entries = &self.entries;
         self.by_name

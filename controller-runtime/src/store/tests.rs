@@ -210,7 +210,10 @@ impl World {
         let store = self.reflector.store();
         for name in NAMES {
             let key = ObjectRef::new(name.1).within(name.0);
-            let found = Cache::find_again(&store, &key, seats.get(&name).copied());
+            let seated = seats
+                .get(&name)
+                .and_then(|seat| Cache::find_seated(&store, *seat));
+            let found = seated.or_else(|| Cache::find_seat(&store, &key));
             let expected = store.get(name);
             prop_assert_eq!(found.as_ref().map(|found| &found.object), expected.as_ref());
             if let Some(found) = found {
