@@ -17,6 +17,7 @@ pub(crate) async fn run(args: &ApiserverArgs) -> Result<(), Error> {
         listen: args.listen,
         tokens: args.tokens.as_deref(),
         https: args.tls.then_some(&args.tls_name),
+        workloads: None,
     };
     let server = LocalServer::start(&options).await?;
     let access = server.access();

@@ -1,6 +1,6 @@
 //! The API server in this process, on a TCP port.
 
-use std::{net::SocketAddr, path::Path, sync::Arc};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use controller_apiserver::{
     Server,
@@ -27,17 +27,8 @@ pub(crate) struct Options<'a> {
     pub(crate) tokens: Option<&'a Path>,
     /// Https, and the names of the certificate besides localhost.
     pub(crate) https: Option<&'a Vec<String>>,
-}
-
-impl Options<'_> {
-    /// Http, for everyone.
-    pub(crate) fn plain(listen: SocketAddr) -> Self {
-        Self {
-            listen,
-            tokens: None,
-            https: None,
-        }
-    }
+    /// Deployments and their like get Pods, which are ready after this time; without it they stay as written.
+    pub(crate) workloads: Option<Duration>,
 }
 
 impl LocalServer {
@@ -61,6 +52,9 @@ impl LocalServer {
         if let Some(tls) = &tls {
             credential = Credential::Certificate(tls.authority.client("kubernetes-admin", &[MASTERS])?);
             server = server.authority(&tls.authority);
+        }
+        if let Some(ready_after) = options.workloads {
+            server = server.workloads(ready_after);
         }
         if let Some(users) = users {
             credential = Credential::Token(users.first);

@@ -21,6 +21,8 @@ mod table;
 mod told;
 mod wire;
 
+use std::time::Duration;
+
 use crate::{
     cli::DevArgs,
     error::Error,
@@ -37,6 +39,9 @@ use self::{
     told::Told,
 };
 
+/// How long Pods take to start. Nothing is run in them; an operator that waits for a Deployment sees one as on a cluster.
+const STARTING: Duration = Duration::from_millis(500);
+
 /// Runs until a signal comes, or all is settled.
 ///
 /// # Errors
@@ -49,7 +54,13 @@ pub(crate) async fn run(args: &DevArgs) -> Result<(), Error> {
         .prefix("cargo-controller-")
         .tempdir()
         .map_err(Error::Temporary)?;
-    let server = LocalServer::start(&Options::plain(args.listen)).await?;
+    let server = LocalServer::start(&Options {
+        listen: args.listen,
+        tokens: None,
+        https: None,
+        workloads: Some(STARTING),
+    })
+    .await?;
     let kubeconfig = scratch.path().join("kubeconfig");
     server.access().write(&kubeconfig)?;
     let told = Told::to_stdout();

@@ -15,6 +15,8 @@ pub(crate) struct Status {
 pub(crate) struct Controller {
     pub(crate) name: String,
     pub(crate) kind: String,
+    /// Which objects of the kind; `None` is all.
+    pub(crate) selector: Option<String>,
     pub(crate) synced: bool,
     pub(crate) ended: Option<String>,
     pub(crate) queue: Queue,

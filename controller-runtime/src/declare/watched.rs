@@ -51,6 +51,26 @@ impl Watched {
             metadata_only: false,
         }
     }
+
+    /// Which objects, for people: `labels team, fields metadata.name=a`; `None` is all.
+    ///
+    /// ```
+    /// use controller_runtime::declare::Watched;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// let mut watched = Watched::new::<ConfigMap>(&());
+    /// assert_eq!(watched.selector(), None);
+    /// watched.labels = Some("team".to_owned());
+    /// assert_eq!(watched.selector().as_deref(), Some("labels team"));
+    /// ```
+    pub fn selector(&self) -> Option<String> {
+        let labels = self.labels.as_ref().map(|labels| format!("labels {labels}"));
+        let fields = self.fields.as_ref().map(|fields| format!("fields {fields}"));
+        match (labels, fields) {
+            (Some(labels), Some(fields)) => Some(format!("{labels}, {fields}")),
+            (labels, fields) => labels.or(fields),
+        }
+    }
 }
 
 /// Whether the objects of a kind live in namespaces.

@@ -20,6 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct ControllerState {
     pub(super) kind: String,
+    selector: Option<String>,
     pub(super) synced: bool,
     pub(super) gauge: Option<Gauge>,
     pub(super) explainer: Option<Explainer>,
@@ -85,6 +86,7 @@ impl ControllerState {
             .collect();
         Self {
             kind: declaration.primary.resource.kind.clone(),
+            selector: declaration.primary.selector(),
             synced: false,
             gauge: None,
             explainer: None,
@@ -133,6 +135,7 @@ impl ControllerState {
         ControllerStatus {
             name: name.to_owned(),
             kind: self.kind.clone(),
+            selector: self.selector.clone(),
             synced: self.synced,
             ended: self.ended.clone(),
             queue: QueueStatus {

@@ -47,6 +47,9 @@ pub struct ControllerStatus {
     pub name: String,
     /// The kind it reconciles.
     pub kind: String,
+    /// Which objects of the kind it reconciles, as `labels team` or `fields metadata.name=a`; `None` is all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
     /// All its stores have been in sync.
     pub synced: bool,
     /// Why it has ended, if nobody asked it to.
