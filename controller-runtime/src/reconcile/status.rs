@@ -5,6 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::Resource;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -27,6 +30,9 @@ use crate::declare::Declaration;
 #[derive(Clone, Default)]
 pub struct Status {
     wanted: Arc<Mutex<Map<String, Value>>>,
+    /// The generation and the time of the run.
+    generation: Option<i64>,
+    now: Timestamp,
 }
 
 impl Status {
@@ -73,18 +79,47 @@ impl Status {
         reason: impl Into<String>,
         message: impl Into<String>,
     ) {
-        let said = Said {
-            r#type: r#type.into(),
-            status: match holds.into() {
-                Some(true) => "True",
-                Some(false) => "False",
-                None => "Unknown",
-            },
-            reason: reason.into(),
-            message: message.into(),
-        };
+        let said = Said::new(r#type, holds, reason, message);
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         want(&mut wanted, said.into_value());
+    }
+
+    /// A condition for a list inside of the status, such as those of a parent of an `HTTPRoute`: it says what
+    /// [`condition`](Self::condition) would, and is put where it belongs by [`set`](Self::set).
+    ///
+    /// `before` are the conditions that stand there now: the time is theirs unless the status of this one changes. Of a
+    /// `Status` made by [`new`](Self::new) it is the beginning of 1970.
+    ///
+    /// ```
+    /// use controller_runtime::reconcile::Status;
+    /// use serde_json::json;
+    ///
+    /// let status = Status::new();
+    /// let accepted = status.inner_condition(&[], "Accepted", true, "Accepted", "");
+    /// status.set(json!({ "parents": [{ "name": "gateway", "conditions": [accepted] }] }));
+    /// assert_eq!(status.wanted()["parents"][0]["conditions"][0]["status"], "True");
+    /// ```
+    #[must_use]
+    pub fn inner_condition(
+        &self,
+        before: &[Condition],
+        r#type: impl Into<String>,
+        holds: impl Into<Option<bool>>,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Condition {
+        let said = Said::new(r#type, holds, reason, message);
+        let same = before
+            .iter()
+            .find(|before| before.type_ == said.r#type && before.status == said.status);
+        Condition {
+            last_transition_time: same.map_or(Time(self.now), |same| same.last_transition_time.clone()),
+            type_: said.r#type,
+            status: said.status.to_owned(),
+            reason: said.reason,
+            message: said.message,
+            observed_generation: self.generation,
+        }
     }
 
     /// What was set.
@@ -99,7 +134,11 @@ where
 {
     fn from_reconcile(run: &Run<R>) -> Self {
         run.read_status.get_or_init(|| read_status);
-        run.status.clone()
+        Self {
+            generation: run.object.meta().generation,
+            now: run.shared.origin.wall(),
+            ..run.status.clone()
+        }
     }
 
     fn declare(declaration: &mut Declaration) {
@@ -132,6 +171,24 @@ pub(super) struct Said {
 }
 
 impl Said {
+    fn new(
+        r#type: impl Into<String>,
+        holds: impl Into<Option<bool>>,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            r#type: r#type.into(),
+            status: match holds.into() {
+                Some(true) => "True",
+                Some(false) => "False",
+                None => "Unknown",
+            },
+            reason: reason.into(),
+            message: message.into(),
+        }
+    }
+
     fn into_value(self) -> Value {
         json!({ "type": self.r#type, "status": self.status, "reason": self.reason, "message": self.message })
     }
@@ -284,6 +341,30 @@ mod tests {
         assert_eq!(merged["conditions"][0]["lastTransitionTime"], "t0");
         assert_eq!(merged["conditions"][1]["lastTransitionTime"], "t1");
         assert_eq!(merged["conditions"][1]["observedGeneration"], 1);
+    }
+
+    #[test]
+    fn an_inner_condition_keeps_its_time_while_its_status_stays() {
+        let at = |seconds, generation| Status {
+            generation: Some(generation),
+            now: Timestamp::from_second(seconds).unwrap(),
+            ..Status::new()
+        };
+        let first = at(1, 1).inner_condition(&[], "Accepted", false, "NoParent", "");
+        let later = at(2, 2).inner_condition(&[first.clone()], "Accepted", false, "NotAllowed", "not here");
+        assert_eq!(later.last_transition_time, first.last_transition_time);
+        assert_eq!(
+            (
+                later.reason.as_str(),
+                later.message.as_str(),
+                later.observed_generation
+            ),
+            ("NotAllowed", "not here", Some(2))
+        );
+        let other = at(3, 2).inner_condition(&[later], "Accepted", true, "Accepted", "");
+        assert_eq!(other.last_transition_time, Time(at(3, 2).now));
+        let stranger = at(4, 2).inner_condition(&[other], "ResolvedRefs", true, "ResolvedRefs", "");
+        assert_eq!(stranger.last_transition_time, Time(at(4, 2).now));
     }
 
     #[test]
