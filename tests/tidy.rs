@@ -18,6 +18,8 @@ use syn::{spanned::Spanned, visit::Visit};
 const FILE_LINES: usize = 400;
 /// Longer functions hide their steps.
 const FUNCTION_LINES: usize = 70;
+/// Longer examples are not read.
+const EXAMPLE_LINES: usize = 150;
 
 /// What is long for a reason: a file, or a function in it.
 const LONG: [(&str, &str, &str); 2] = [
@@ -183,6 +185,43 @@ fn files_and_functions_stay_short() {
             );
         }
         wrong.push_str(&lengths.long);
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// Lines of an example's own: no kinds, imports, tests, comments or blank lines.
+fn own_lines(text: &str) -> usize {
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let parsed = syn::parse_file(text).expect("examples compile");
+    let own = parsed.items.iter().filter(|item| match item {
+        syn::Item::Use(_) => false,
+        syn::Item::Mod(module) => module.content.is_some() && !is_test_only(&module.attrs),
+        _ => true,
+    });
+    own.flat_map(|item| &lines[item.span().start().line - 1..item.span().end().line])
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .count()
+}
+
+#[test]
+fn examples_stay_short() {
+    let mut wrong = String::new();
+    for example in fs::read_dir(root().join("examples"))
+        .expect("they are there")
+        .flatten()
+    {
+        let own = files(&example.path().join("src"), "rs").into_iter();
+        let own = own.filter(|path| !is_test_file(path) && path.file_stem() != Some("types".as_ref()));
+        let lines: usize = own
+            .map(|path| own_lines(&fs::read_to_string(path).expect("sources are UTF-8")))
+            .sum();
+        if lines > EXAMPLE_LINES {
+            let _ = writeln!(
+                wrong,
+                "{}: {lines} lines besides kinds and tests; at most {EXAMPLE_LINES}",
+                shown(&example.path())
+            );
+        }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }

@@ -6,7 +6,7 @@ use controller_runtime::prelude::*;
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 
 use crate::{
-    server::{DatabaseServer, ServerError},
+    server::DatabaseServer,
     types::{Database, DatabaseStatus},
 };
 
@@ -50,9 +50,8 @@ pub(crate) async fn reconcile<S: DatabaseServer>(
             (known, _) => {
                 let password = server.reset_password(&name, user).await?;
                 if known.is_some() {
-                    recorder
-                        .normal("Rotated", &format!("the password of {user} is a new one"))
-                        .await;
+                    let told = format!("the password of {user} is a new one");
+                    recorder.normal("Rotated", &told).await;
                 }
                 BTreeMap::from([("password".to_owned(), ByteString(password.into_bytes()))])
             }
@@ -77,16 +76,13 @@ async fn drop_database<S: DatabaseServer>(
     database: Arc<Database>,
     server: Arc<S>,
 ) -> Result<(), DatabaseError> {
-    Ok(server.delete(&name_outside(&database)).await?)
+    server.delete(&name_outside(&database)).await
 }
 
 /// The server outside knows no namespaces.
 fn name_outside(database: &Database) -> String {
-    format!(
-        "{}_{}",
-        database.namespace().unwrap_or_default(),
-        database.name_any()
-    )
+    let namespace = database.namespace().unwrap_or_default();
+    format!("{namespace}_{}", database.name_any())
 }
 
 fn secret(name: &str, data: BTreeMap<String, ByteString>) -> Secret {
@@ -97,14 +93,5 @@ fn secret(name: &str, data: BTreeMap<String, ByteString>) -> Secret {
         },
         data: Some(data),
         ..Secret::default()
-    }
-}
-
-impl From<ServerError> for DatabaseError {
-    fn from(error: ServerError) -> Self {
-        match error {
-            ServerError::Unavailable => Self::Unavailable,
-            ServerError::Refused(why) => Self::Refused(why),
-        }
     }
 }

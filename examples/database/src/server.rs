@@ -4,34 +4,15 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use tokio::time::Instant;
 
-/// Why the server did not do it.
-#[derive(Clone, Debug)]
-pub(crate) enum ServerError {
-    /// It does not answer.
-    Unavailable,
-    /// It will never do it.
-    Refused(String),
-}
+use crate::controller::DatabaseError;
 
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unavailable => f.write_str("no answer"),
-            Self::Refused(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for ServerError {}
-
-type Answer<T> = Result<T, ServerError>;
+type Answer<T> = Result<T, DatabaseError>;
 
 /// What a database server can do. Everything may be asked again: it is as if asked once.
 pub(crate) trait DatabaseServer: Send + Sync + 'static {
@@ -49,41 +30,23 @@ pub(crate) trait DatabaseServer: Send + Sync + 'static {
 
 /// A server in memory. Clones are the same server.
 #[derive(Clone, Default)]
-pub(crate) struct FakeServer(Arc<Mutex<Fake>>);
+pub(crate) struct FakeServer(pub(crate) Arc<Mutex<Fake>>);
 
 #[derive(Default)]
-struct Fake {
-    down: bool,
+pub(crate) struct Fake {
+    pub(crate) is_down: bool,
     passwords: u32,
-    databases: BTreeMap<String, BTreeMap<String, Instant>>,
+    pub(crate) databases: BTreeMap<String, BTreeMap<String, Instant>>,
 }
 
 impl FakeServer {
     fn fake(&self) -> Answer<MutexGuard<'_, Fake>> {
         let fake = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if fake.down {
-            Err(ServerError::Unavailable)
+        if fake.is_down {
+            Err(DatabaseError::Unavailable)
         } else {
             Ok(fake)
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn set_down(&self, down: bool) {
-        self.0.lock().unwrap().down = down;
-    }
-
-    /// `database/user` of all users.
-    #[cfg(test)]
-    pub(crate) fn all_users(&self) -> Vec<String> {
-        let fake = self.0.lock().unwrap();
-        let users = |(database, users): (&String, &BTreeMap<String, Instant>)| {
-            users
-                .keys()
-                .map(|user| format!("{database}/{user}"))
-                .collect::<Vec<_>>()
-        };
-        fake.databases.iter().flat_map(users).collect()
     }
 }
 
@@ -108,7 +71,7 @@ impl DatabaseServer for FakeServer {
 
     async fn reset_password(&self, database: &str, user: &str) -> Answer<String> {
         if matches!(user, "postgres" | "root") {
-            return Err(ServerError::Refused(format!("the name {user:?} is reserved")));
+            return Err(DatabaseError::Refused(format!("the name {user:?} is reserved")));
         }
         let mut fake = self.fake()?;
         fake.passwords += 1;

@@ -18,6 +18,21 @@ fn database(users: &[&str]) -> Value {
     })
 }
 
+impl FakeServer {
+    fn set_down(&self, is_down: bool) {
+        self.0.lock().unwrap().is_down = is_down;
+    }
+
+    /// `database/user` of all users.
+    fn all_users(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (database, users) in &self.0.lock().unwrap().databases {
+            all.extend(users.keys().map(|user| format!("{database}/{user}")));
+        }
+        all
+    }
+}
+
 async fn started(cluster: &Cluster) -> FakeServer {
     let server = FakeServer::default();
     cluster.start(operator(server.clone())).await;

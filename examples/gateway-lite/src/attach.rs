@@ -1,88 +1,80 @@
 //! The rules of attachment, from GEP-1364 and the API's own documentation. Pure.
 
-use std::collections::BTreeMap;
-
 use controller_runtime::prelude::*;
-use kube::core::{Selector, SelectorExt};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::core::{PartialObjectMeta, Selector, SelectorExt};
 
 use crate::types::{Gateway, HTTPRoute, Listener, ParentRef};
 
-/// Why a route is not attached: the reason of its `Accepted` condition.
-pub(crate) type Refusal = &'static str;
+/// Whose labels say where its routes may attach.
+pub(crate) type Namespaces = Store<PartialObjectMeta<Namespace>>;
 
-/// The gateways that a route names.
-pub(crate) fn parents(route: &HTTPRoute) -> Vec<ObjectRef<Gateway>> {
-    let gateways = route.spec.parent_refs.iter().filter(|parent| is_gateway(parent));
+/// The reason of a route's `Accepted` condition. What is nearer to being accepted is less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verdict {
+    Accepted,
+    NoMatchingListenerHostname,
+    NotAllowedByListeners,
+    NoMatchingParent,
+}
+
+/// The parents of a route that are gateways, and which.
+pub(crate) fn parents(route: &HTTPRoute) -> impl Iterator<Item = (&ParentRef, ObjectRef<Gateway>)> {
+    let is_gateway = |parent: &&ParentRef| parent.kind.as_deref().is_none_or(|kind| kind == "Gateway");
     let here = route.namespace().unwrap_or_default();
-    gateways
-        .map(|parent| ObjectRef::new(&parent.name).within(parent.namespace.as_deref().unwrap_or(&here)))
-        .collect()
+    let gateways = route.spec.parent_refs.iter().filter(is_gateway);
+    gateways.map(move |parent| {
+        let namespace = parent.namespace.as_deref().unwrap_or(&here);
+        (parent, ObjectRef::new(&parent.name).within(namespace))
+    })
 }
 
-pub(crate) fn is_gateway(parent: &ParentRef) -> bool {
-    parent.kind.as_deref().is_none_or(|kind| kind == "Gateway")
-}
-
-/// The listeners that take the route, or why none does. `labels` are those of the route's namespace.
-pub(crate) fn attach<'a>(
+/// Whether a listener of the gateway takes the route.
+pub(crate) fn verdict(
     route: &HTTPRoute,
     parent: &ParentRef,
-    gateway: &'a Gateway,
-    labels: &BTreeMap<String, String>,
-) -> Result<Vec<&'a Listener>, Refusal> {
-    let named = |listener: &&Listener| {
-        parent
-            .section_name
-            .as_ref()
-            .is_none_or(|name| *name == listener.name)
-            && parent.port.is_none_or(|port| port == listener.port)
-            && matches!(listener.protocol.as_str(), "HTTP" | "HTTPS")
-    };
-    let mut listeners: Vec<_> = gateway.spec.listeners.iter().filter(named).collect();
-    if listeners.is_empty() {
-        return Err("NoMatchingParent");
+    gateway: &Gateway,
+    listener: &Listener,
+    namespaces: &Namespaces,
+) -> Verdict {
+    let section = parent.section_name.as_ref();
+    let is_meant = section.is_none_or(|name| *name == listener.name)
+        && parent.port.is_none_or(|port| port == listener.port)
+        && matches!(listener.protocol.as_str(), "HTTP" | "HTTPS");
+    if !is_meant {
+        Verdict::NoMatchingParent
+    } else if !is_allowed(listener, route, gateway, namespaces) {
+        Verdict::NotAllowedByListeners
+    } else if !shares_a_host(listener, &route.spec.hostnames) {
+        Verdict::NoMatchingListenerHostname
+    } else {
+        Verdict::Accepted
     }
-    let same = route.namespace() == gateway.namespace();
-    listeners.retain(|listener| is_allowed(listener, same, labels));
-    if listeners.is_empty() {
-        return Err("NotAllowedByListeners");
-    }
-    listeners.retain(|listener| shares_a_host(listener, &route.spec.hostnames));
-    if listeners.is_empty() {
-        return Err("NoMatchingListenerHostname");
-    }
-    Ok(listeners)
 }
 
-fn is_allowed(listener: &Listener, same: bool, labels: &BTreeMap<String, String>) -> bool {
-    let namespaces = &listener.allowed_routes.namespaces;
-    match namespaces.from.as_deref().unwrap_or("Same") {
+fn is_allowed(listener: &Listener, route: &HTTPRoute, gateway: &Gateway, namespaces: &Namespaces) -> bool {
+    let allowed = &listener.allowed_routes.namespaces;
+    let from = namespaces.get(route.namespace().unwrap_or_default());
+    let selector = Selector::try_from(allowed.selector.clone().unwrap_or_default());
+    let selected = from.zip(selector.ok());
+    match allowed.from.as_deref().unwrap_or("Same") {
         "All" => true,
-        "Same" => same,
-        "Selector" => {
-            let selector = namespaces.selector.clone().unwrap_or_default();
-            Selector::try_from(selector).is_ok_and(|selector| selector.matches(labels))
-        }
+        "Same" => route.namespace() == gateway.namespace(),
+        "Selector" => selected.is_some_and(|(from, selector)| selector.matches(from.labels())),
         _ => false,
     }
 }
 
 fn shares_a_host(listener: &Listener, hostnames: &[String]) -> bool {
-    let Some(own) = listener.hostname.as_deref().filter(|own| !own.is_empty()) else {
-        return true;
-    };
-    hostnames.is_empty()
-        || hostnames
-            .iter()
-            .any(|other| covers(own, other) || covers(other, own))
+    let own = listener.hostname.as_deref().unwrap_or_default();
+    let shared = |other: &String| covers(own, other) || covers(other, own);
+    own.is_empty() || hostnames.is_empty() || hostnames.iter().any(shared)
 }
 
 /// `*.example.com` covers every name below it.
 fn covers(pattern: &str, name: &str) -> bool {
-    match pattern.strip_prefix('*') {
-        Some(suffix) => name.len() > suffix.len() && name.ends_with(suffix),
-        None => pattern == name,
-    }
+    let is_below = |suffix: &str| name.len() > suffix.len() && name.ends_with(suffix);
+    pattern == name || pattern.strip_prefix('*').is_some_and(is_below)
 }
 
 #[cfg(test)]

@@ -1,28 +1,24 @@
 //! Two controllers: one tells each `HTTPRoute` which Gateways take it, one tells each Gateway how many routes it has.
 
-use std::collections::BTreeMap;
-
 use controller_runtime::prelude::*;
-use k8s_openapi::{
-    api::core::v1::Namespace,
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-};
-use kube::core::PartialObjectMeta;
-use serde_json::{Value, json};
+use k8s_openapi::api::core::v1::Namespace;
+use serde_json::json;
 
 use crate::{
-    attach::{Refusal, attach, is_gateway, parents},
-    types::{Gateway, GatewayClass, HTTPRoute, Listener, ParentRef},
+    attach::{
+        Namespaces,
+        Verdict::{Accepted, NoMatchingParent},
+        parents, verdict,
+    },
+    types::{Gateway, GatewayClass, HTTPRoute, Listener, ListenerStatus, ParentStatus, RouteKind},
 };
 
 /// The name in the classes that are ours.
 pub(crate) const CONTROLLER: &str = "acme.io/gateway-controller";
 
-type Namespaces = Store<PartialObjectMeta<Namespace>>;
-
 #[controller(
     name = "gateway-lite-routes",
-    references(Gateway, parents),
+    references(Gateway, gateways_of),
     watches(GatewayClass, all),
     watches(Namespace, all, metadata_only, predicates(labels)),
     predicates(generation)
@@ -33,35 +29,25 @@ pub(crate) async fn routes(
     classes: Store<GatewayClass>,
     namespaces: Namespaces,
     status: Status,
-    Now(now): Now,
 ) -> Result<Action, kube::Error> {
-    let before = route.status.clone().unwrap_or_default().parents;
+    let before = route.status.clone().unwrap_or_default().parents.into_iter();
     // The entries of other controllers stay as they are.
-    let mut all: Vec<_> = before
-        .iter()
-        .filter(|parent| parent["controllerName"] != CONTROLLER)
-        .cloned()
-        .collect();
-    for parent in route.spec.parent_refs.iter().filter(|parent| is_gateway(parent)) {
-        let namespace = parent
-            .namespace
-            .clone()
-            .or_else(|| route.namespace())
-            .unwrap_or_default();
-        let Some(gateway) = gateways.within(&namespace).get(&parent.name) else {
-            continue;
-        };
-        if !is_ours(&gateway, &classes) {
-            continue;
-        }
-        let verdict = attach(&route, parent, &gateway, &labels(&route, &namespaces)).map(drop);
-        let parent = json!(parent);
-        let known = before
-            .iter()
-            .find(|known| known["parentRef"] == parent && known["controllerName"] == CONTROLLER);
-        let conditions = [accepted(verdict), ("ResolvedRefs", true, "ResolvedRefs")];
-        let conditions = conditions.map(|said| condition(said, route.metadata.generation, known, Time(now)));
-        all.push(json!({"parentRef": parent, "controllerName": CONTROLLER, "conditions": conditions}));
+    let (ours, mut all): (Vec<_>, Vec<_>) = before.partition(|parent| parent.controller_name == CONTROLLER);
+    let our = |key| gateways.get(&key).filter(|gateway| is_ours(gateway, &classes));
+    for (parent, key) in parents(&route) {
+        let Some(gateway) = our(key) else { continue };
+        let says = |listener| verdict(&route, parent, &gateway, listener, &namespaces);
+        let best = gateway.spec.listeners.iter().map(says).min();
+        let best = best.unwrap_or(NoMatchingParent);
+        let known = ours.iter().find(|known| known.parent_ref == *parent);
+        let known = known.map_or(&[][..], |known| &known.conditions);
+        let accepted = status.inner_condition(known, "Accepted", best == Accepted, format!("{best:?}"), "");
+        let resolved = status.inner_condition(known, "ResolvedRefs", true, "ResolvedRefs", "");
+        all.push(ParentStatus {
+            parent_ref: parent.clone(),
+            controller_name: CONTROLLER.to_owned(),
+            conditions: vec![accepted, resolved],
+        });
     }
     status.set(json!({ "parents": all }));
     Ok(Action::await_change())
@@ -70,7 +56,7 @@ pub(crate) async fn routes(
 #[controller(
     name = "gateway-lite",
     references(GatewayClass, |gateway| gateway.spec.gateway_class_name.clone()),
-    watches(HTTPRoute, map(parents), predicates(generation)),
+    watches(HTTPRoute, map(gateways_of), predicates(generation)),
     watches(Namespace, all, metadata_only, predicates(labels)),
     predicates(generation),
 )]
@@ -80,38 +66,26 @@ pub(crate) async fn gateways(
     routes: Store<HTTPRoute>,
     namespaces: Namespaces,
     status: Status,
-    Now(now): Now,
 ) -> Result<Action, kube::Error> {
     if !is_ours(&gateway, &classes) {
         return Ok(Action::await_change());
     }
     let routes = routes.everywhere().snapshot();
-    let attached = |listener: &Listener| {
-        let takes = |route: &&Arc<HTTPRoute>| {
-            let labels = labels(route, &namespaces);
-            let taken = |parent: &ParentRef| attach(route, parent, &gateway, &labels);
-            let ours = route.spec.parent_refs.iter().zip(parents(route));
-            let mut ours = ours.filter(|(_, key)| *key == ObjectRef::from_obj(&*gateway));
-            ours.any(|(parent, _)| {
-                taken(parent).is_ok_and(|taken| taken.iter().any(|one| one.name == listener.name))
-            })
-        };
-        routes.iter().filter(takes).count()
+    let is_attached = |route: &HTTPRoute, listener: &Listener| {
+        let mut ours = parents(route).filter(|(_, key)| *key == ObjectRef::from_obj(&*gateway));
+        ours.any(|(parent, _)| verdict(route, parent, &gateway, listener, &namespaces) == Accepted)
     };
     let before = gateway.status.clone().unwrap_or_default().listeners;
     let listeners = gateway.spec.listeners.iter().map(|listener| {
-        let known = before.iter().find(|known| known["name"] == listener.name);
-        let said = [
-            accepted(Ok(())),
-            ("Programmed", true, "Programmed"),
-            ("ResolvedRefs", true, "ResolvedRefs"),
-        ];
-        json!({
-            "name": listener.name,
-            "attachedRoutes": attached(listener),
-            "supportedKinds": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}],
-            "conditions": said.map(|said| condition(said, gateway.metadata.generation, known, Time(now))),
-        })
+        let known = before.iter().find(|known| known.name == listener.name);
+        let known = known.map_or(&[][..], |known| &known.conditions);
+        let holds = |kind| status.inner_condition(known, kind, true, kind, "");
+        ListenerStatus {
+            name: listener.name.clone(),
+            attached_routes: routes.iter().filter(|route| is_attached(route, listener)).count(),
+            supported_kinds: vec![RouteKind::of::<HTTPRoute>()],
+            conditions: ["Accepted", "Programmed", "ResolvedRefs"].map(holds).into(),
+        }
     });
     status.set(json!({ "listeners": listeners.collect::<Vec<_>>() }));
     status.condition("Accepted", true, "Accepted", "");
@@ -119,48 +93,11 @@ pub(crate) async fn gateways(
     Ok(Action::await_change())
 }
 
+fn gateways_of(route: &HTTPRoute) -> Vec<ObjectRef<Gateway>> {
+    parents(route).map(|(_, gateway)| gateway).collect()
+}
+
 fn is_ours(gateway: &Gateway, classes: &Store<GatewayClass>) -> bool {
     let class = classes.get(&gateway.spec.gateway_class_name);
     class.is_some_and(|class| class.spec.controller_name == CONTROLLER)
-}
-
-/// The labels of the route's namespace.
-fn labels(route: &HTTPRoute, namespaces: &Namespaces) -> BTreeMap<String, String> {
-    let namespace = namespaces.get(route.namespace().unwrap_or_default());
-    namespace
-        .map(|namespace| namespace.labels().clone())
-        .unwrap_or_default()
-}
-
-type Said = (&'static str, bool, &'static str);
-
-fn accepted(verdict: Result<(), Refusal>) -> Said {
-    match verdict {
-        Ok(()) => ("Accepted", true, "Accepted"),
-        Err(reason) => ("Accepted", false, reason),
-    }
-}
-
-/// A condition in a list of conditions; its time is that of the last change of its status.
-fn condition(
-    (kind, holds, reason): Said,
-    generation: Option<i64>,
-    before: Option<&Value>,
-    now: Time,
-) -> Condition {
-    let status = if holds { "True" } else { "False" };
-    let known: Vec<Condition> = before
-        .and_then(|before| serde_json::from_value(before["conditions"].clone()).ok())
-        .unwrap_or_default();
-    let since = known
-        .into_iter()
-        .find(|known| known.type_ == kind && known.status == status);
-    Condition {
-        type_: kind.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message: String::new(),
-        observed_generation: generation,
-        last_transition_time: since.map_or(now, |since| since.last_transition_time),
-    }
 }

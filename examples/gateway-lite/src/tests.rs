@@ -5,12 +5,12 @@ use controller_runtime::{
     testing::{Cluster, Fault, When},
 };
 use k8s_openapi::api::core::v1::Namespace;
-use serde_json::{Value, json};
+use serde_json::{from_value, json};
 
 use crate::{
     controller::CONTROLLER,
     operator,
-    types::{Gateway, GatewayClass, HTTPRoute},
+    types::{Gateway, GatewayClass, HTTPRoute, ParentStatus},
 };
 
 const DEFINITIONS: [&str; 3] = [
@@ -36,17 +36,16 @@ async fn start(cluster: &Cluster) {
 /// The status and the reason of `Accepted`, for each parent.
 async fn accepted(cluster: &Cluster, route: &str) -> Vec<(String, String)> {
     let status = cluster.get::<HTTPRoute>(route).await.status.unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let accepted = |parent: &Value| {
-        let condition = &parent["conditions"][0];
-        (text(&condition["status"]), text(&condition["reason"]))
+    let accepted = |parent: &ParentStatus| {
+        let condition = &parent.conditions[0];
+        (condition.status.clone(), condition.reason.clone())
     };
     status.parents.iter().map(accepted).collect()
 }
 
-async fn attached(cluster: &Cluster, gateway: &str) -> Value {
+async fn attached(cluster: &Cluster, gateway: &str) -> usize {
     let status = cluster.get::<Gateway>(gateway).await.status.unwrap();
-    status.listeners[0]["attachedRoutes"].clone()
+    status.listeners[0].attached_routes
 }
 
 fn says(status: &str, reason: &str) -> Vec<(String, String)> {
@@ -112,6 +111,7 @@ async fn what_other_controllers_say_stays(cluster: Cluster) {
     let theirs = json!({"parentRef": {"name": "mesh", "kind": "Service", "group": ""}, "controllerName": "other.io/mesh", "conditions": [
         {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"},
     ]});
+    let theirs: ParentStatus = from_value(theirs).unwrap();
     let mut parents = cluster
         .get::<HTTPRoute>("site-ns/home")
         .await

@@ -3,7 +3,6 @@
 use controller_runtime::prelude::*;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Who is responsible for gateways of this class.
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize)]
@@ -65,8 +64,34 @@ pub(crate) struct RouteNamespaces {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct GatewayStatus {
-    pub(crate) listeners: Vec<Value>,
+    pub(crate) listeners: Vec<ListenerStatus>,
     pub(crate) conditions: Vec<Condition>,
+}
+
+/// How many routes a listener has.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListenerStatus {
+    pub(crate) name: String,
+    pub(crate) attached_routes: usize,
+    pub(crate) supported_kinds: Vec<RouteKind>,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct RouteKind {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<String>,
+    pub(crate) kind: String,
+}
+
+impl RouteKind {
+    pub(crate) fn of<K: Resource<DynamicType = ()>>() -> Self {
+        Self {
+            group: Some(K::group(&()).into_owned()),
+            kind: K::kind(&()).into_owned(),
+        }
+    }
 }
 
 /// Which requests go where.
@@ -108,6 +133,15 @@ pub(crate) struct ParentRef {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct RouteStatus {
-    /// As they are: other controllers write some of them.
-    pub(crate) parents: Vec<Value>,
+    /// Other controllers write some of them.
+    pub(crate) parents: Vec<ParentStatus>,
+}
+
+/// Whether a parent takes a route, as its controller says.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ParentStatus {
+    pub(crate) parent_ref: ParentRef,
+    pub(crate) controller_name: String,
+    pub(crate) conditions: Vec<Condition>,
 }
