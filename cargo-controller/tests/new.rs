@@ -183,6 +183,8 @@ fn odd_kinds_and_what_is_added_to_them_are_clean() {
         "X",
         "URL",
         "Doc",
+        "Crate",
+        "Super",
     ] {
         let name = format!("{}-operator", kind.to_lowercase());
         done(folder.path(), &["new", &name, "--kind", kind]);
@@ -258,6 +260,11 @@ fn a_workspace_gets_a_member_and_is_told_so() {
         "[workspace]\nmembers = [\n    \"other\", # ours\n    \"ops/site\",\n]\n"
     );
     assert!(folder.path().join(".github/workflows/site.yml").is_file());
+    let member = fs::read_to_string(folder.path().join("ops/site/Cargo.toml")).expect("it is there");
+    assert!(
+        !member.contains("[profile"),
+        "profiles are the workspace's: {member}"
+    );
     assert!(
         !folder.path().join("ops/site/Cargo.lock").exists(),
         "the workspace has its own"

@@ -6,6 +6,17 @@ use toml_edit::{DocumentMut, Item, TableLike};
 
 use super::source::{Source, quoted};
 
+/// For a package of its own, in a workspace it is the root's affair. As the clone builds: in one target folder, what that has built serves
+/// here, too.
+const PROFILE: &str = r#"
+# Lines in backtraces, and no more: quick builds.
+[profile.dev]
+debug = "line-tables-only"
+
+[profile.dev.package."*"]
+debug = false
+"#;
+
 /// What decides how a manifest looks.
 pub(super) struct Place<'a> {
     /// The package's name.
@@ -50,6 +61,9 @@ pub(super) fn write(place: &Place<'_>, example: &str, workspace: &str) -> Result
             };
             let _ = writeln!(text, "{name} = {}", dependency(place, own, base));
         }
+    }
+    if place.root.is_none() {
+        text.push_str(PROFILE);
     }
     Ok(text)
 }
@@ -106,6 +120,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_package_of_its_own_builds_as_the_clone_does() {
+        let read = |text: &str| text.parse::<DocumentMut>().unwrap()["profile"]["dev"].to_string();
+        let (_, profile) = PROFILE.split_once(".\n").unwrap();
+        assert_eq!(read(profile), read(super::super::template::WORKSPACE));
+    }
+
+    #[test]
     fn what_is_inherited_is_written_out() {
         let workspace = r#"
             [workspace.dependencies]
@@ -131,6 +152,7 @@ mod tests {
         };
         let text = write(&place, example, workspace).unwrap();
         let (_, dependencies) = text.split_once("publish = false\n").unwrap();
+        let dependencies = dependencies.strip_suffix(PROFILE).unwrap();
         assert_eq!(
             dependencies,
             r#"

@@ -127,6 +127,19 @@ mod tests {
     }
 
     #[test]
+    fn the_script_is_one_that_bash_reads() {
+        for way in ["", "ops/site"] {
+            let mut bash = std::process::Command::new("bash");
+            let read = bash.args(["-n", "-c", &text(way, "e2e.sh")]).output().unwrap();
+            assert!(
+                read.status.success() && read.stderr.is_empty(),
+                "{}",
+                String::from_utf8_lossy(&read.stderr)
+            );
+        }
+    }
+
+    #[test]
     fn the_workflow_is_yaml_with_its_four_jobs() {
         let workflow: serde_json::Value =
             serde_saphyr::from_str(&text("", ".github/workflows/ci.yml")).unwrap();
