@@ -193,10 +193,12 @@ fn function(model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let span = name.span();
     let at = super::private(model.args, span);
     let context = super::context(model);
+    // One identifier in both places: where the function's name comes from a macro of the user's, the spans are of two worlds.
+    let object = format_ident!("__object");
     let call = quote_spanned! {span=>
-        #at::Runs::<#context>::boxed::<#output>(#name #turbofish (__object #(, #names)*))
+        #at::Runs::<#context>::boxed::<#output>(#name #turbofish (#object #(, #names)*))
     };
-    quote!(#p::Inputs::new() #(#inputs)*, |__object, #pattern| #call)
+    quote!(#p::Inputs::new() #(#inputs)*, |#object, #pattern| #call)
 }
 
 fn turbofish(model: &Model<'_>) -> TokenStream {
