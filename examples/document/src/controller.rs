@@ -27,9 +27,8 @@ pub(crate) async fn reconcile(
     if spec.title.trim().is_empty() {
         return Err(DocumentError::InvalidSpec("title is blank"));
     }
-    let secret = secrets
-        .get(&spec.secret_name)
-        .ok_or_else(|| DocumentError::NoSecret(spec.secret_name.clone()))?;
+    let secret = secrets.get(&spec.secret_name);
+    let secret = secret.ok_or_else(|| DocumentError::NoSecret(spec.secret_name.clone()))?;
     let version = secret.resource_version().unwrap_or_default();
     let text = format!("# {}\n\n{}\n", spec.title, spec.content.trim_end());
     let mut map = ConfigMap::default();
