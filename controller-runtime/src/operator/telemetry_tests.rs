@@ -23,6 +23,7 @@ use crate::{Action, Operator, controller};
 
 const PASSWORD: &str = "hunter2";
 
+#[expect(clippy::unused_async, reason = "a reconcile function is async")]
 #[controller(name = "greeter")]
 async fn greet(secret: Arc<Secret>) -> Result<Action, kube::Error> {
     tracing::info!(name = secret.name_any(), "greeted");
@@ -136,6 +137,7 @@ impl Process {
     }
 
     /// Asks it to stop, and gives how long that took.
+    #[expect(clippy::disallowed_methods, reason = "another process has no virtual time")]
     fn stop(mut self) -> Duration {
         drop(self.child.stdin.take());
         let began = Instant::now();

@@ -351,7 +351,13 @@ mod tests {
             ..Status::new()
         };
         let first = at(1, 1).inner_condition(&[], "Accepted", false, "NoParent", "");
-        let later = at(2, 2).inner_condition(&[first.clone()], "Accepted", false, "NotAllowed", "not here");
+        let later = at(2, 2).inner_condition(
+            std::slice::from_ref(&first),
+            "Accepted",
+            false,
+            "NotAllowed",
+            "not here",
+        );
         assert_eq!(later.last_transition_time, first.last_transition_time);
         assert_eq!(
             (

@@ -97,12 +97,11 @@ pub(super) fn group(text: &str) -> Result<Option<(String, &str)>, Refusal> {
         return Ok(None);
     }
     let invalid = |end: usize| Refusal::new("invalid character class range", &text[..end]);
-    let (name, behind) = match after.strip_prefix('{') {
-        Some(inside) => inside.split_once('}').ok_or_else(|| invalid(text.len()))?,
-        None => {
-            let (_, behind) = split(after).ok_or_else(|| invalid(text.len()))?;
-            (&after[..after.len() - behind.len()], behind)
-        }
+    let (name, behind) = if let Some(inside) = after.strip_prefix('{') {
+        inside.split_once('}').ok_or_else(|| invalid(text.len()))?
+    } else {
+        let (_, behind) = split(after).ok_or_else(|| invalid(text.len()))?;
+        (&after[..after.len() - behind.len()], behind)
     };
     let (flipped, name) = name.strip_prefix('^').map_or((false, name), |name| (true, name));
     let word = |c: char| c == '_' || c.is_ascii_alphabetic();

@@ -64,13 +64,13 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             '*' | '+' | '?' => self.repeat(before, after, None, repeated),
-            '{' => match counts(after) {
-                Some((counts, after)) => self.repeat(before, after, Some(counts), repeated),
-                None => {
-                    self.literal('{', after);
-                    Ok(())
+            '{' => {
+                if let Some((counts, after)) = counts(after) {
+                    return self.repeat(before, after, Some(counts), repeated);
                 }
-            },
+                self.literal('{', after);
+                Ok(())
+            }
             '\\' => self.escape(after),
             '|' => {
                 self.out.push('|');
@@ -144,11 +144,11 @@ impl<'a> Reader<'a> {
                 ':' | ')' if some => {
                     let after = &flags[at + 1..];
                     let alone = flag == ')';
-                    if !(alone && at == 0) {
+                    if alone && at == 0 {
+                        self.out.push(')');
+                    } else {
                         self.out.push('?');
                         self.out.push_str(&flags[..=at]);
-                    } else {
-                        self.out.push(')');
                     }
                     self.rest = after;
                     return Ok(alone);
@@ -226,17 +226,15 @@ impl<'a> Reader<'a> {
                 let _ = write!(self.out, "(?-u:\\{kind})");
                 self.rest = behind;
             }
-            _ => match class::group(whole)? {
-                Some((group, behind)) => {
-                    let _ = write!(self.out, "[{group}]");
-                    self.rest = behind;
-                }
-                None => {
+            _ => {
+                let Some((group, behind)) = class::group(whole)? else {
                     let (c, behind) = class::escaped(whole)?;
                     self.literal(c, behind);
                     return Ok(());
-                }
-            },
+                };
+                let _ = write!(self.out, "[{group}]");
+                self.rest = behind;
+            }
         }
         self.done(1);
         Ok(())

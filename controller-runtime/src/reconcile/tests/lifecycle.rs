@@ -472,7 +472,7 @@ async fn the_other_ways_to_delete_go_their_way() {
                 assert!(child.metadata.deletion_timestamp.is_some());
             }
             None => {
-                assert!(child.owner_references().is_empty() && child.metadata.deletion_timestamp.is_none())
+                assert!(child.owner_references().is_empty() && child.metadata.deletion_timestamp.is_none());
             }
         }
         let let_go = json!({ "metadata": { "finalizers": null } });

@@ -72,7 +72,13 @@ async fn the_span_of_every_reconcile_is_closed_however_it_ends() {
 
 /// What OpenTelemetry is told of spans: the object of each, and which failed.
 #[derive(Clone, Default)]
-struct Failed(Arc<Mutex<(HashMap<u64, String>, BTreeSet<String>)>>);
+struct Failed(Arc<Mutex<Told>>);
+
+#[derive(Default)]
+struct Told {
+    objects: HashMap<u64, String>,
+    failed: BTreeSet<String>,
+}
 
 /// The value of one field.
 struct Value(&'static str, String);
@@ -89,15 +95,16 @@ impl<S: tracing::Subscriber> Layer<S> for Failed {
     fn on_new_span(&self, attributes: &Attributes<'_>, span: &Id, _: Context<'_, S>) {
         let mut object = Value("object.ref", String::new());
         attributes.record(&mut object);
-        self.0.lock().unwrap().0.insert(span.into_u64(), object.1);
+        self.0.lock().unwrap().objects.insert(span.into_u64(), object.1);
     }
 
     fn on_record(&self, span: &Id, values: &Record<'_>, _: Context<'_, S>) {
         let mut status = Value("otel.status_code", String::new());
         values.record(&mut status);
         if status.1 == "\"ERROR\"" {
-            let (objects, failed) = &mut *self.0.lock().unwrap();
-            failed.insert(objects[&span.into_u64()].clone());
+            let mut told = self.0.lock().unwrap();
+            let object = told.objects[&span.into_u64()].clone();
+            told.failed.insert(object);
         }
     }
 }
@@ -125,7 +132,7 @@ async fn the_span_of_a_reconcile_that_fails_says_so() {
     world.trigger_all();
     tokio::time::sleep(Duration::from_secs(2)).await;
     reading.abort();
-    let failed: Vec<_> = failed.0.lock().unwrap().1.iter().cloned().collect();
+    let failed: Vec<_> = failed.0.lock().unwrap().failed.iter().cloned().collect();
     assert_eq!(
         failed,
         ["fails", "hangs", "panics"].map(|name| format!("ConfigMap.v1./{name}.default"))
