@@ -124,15 +124,15 @@ pub(super) fn entry_of<'a>(meta: &'a ObjectMeta, manager: &str) -> Option<&'a Va
 }
 
 /// The owned kinds of a controller.
-#[derive(Default)]
-pub(in crate::reconcile) struct Family(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+#[derive(Clone, Default)]
+pub(in crate::reconcile) struct Family(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Family {
     /// Children of this kind are read from this store; gives the store with the own writes in it.
     pub(in crate::reconcile) fn add<T: Object>(&mut self, store: &Store<T>) -> Store<T> {
         let kin = Kin::new(store);
         let store = kin.store.clone();
-        self.0.insert(TypeId::of::<T>(), Box::new(kin));
+        self.0.insert(TypeId::of::<T>(), Arc::new(kin));
         store
     }
 

@@ -114,10 +114,10 @@ impl Children {
         }
     }
 
-    /// For tests of plain functions: children of this kind are read from `store`.
+    /// For tests of plain functions: children of this kind are read from `store`. To be said once for each kind.
     #[must_use]
     pub fn knowing<T: Child>(self, store: &Store<T>) -> Self {
-        let mut family = Family::default();
+        let mut family = Family::clone(&self.family);
         family.add(store);
         Self {
             family: Arc::new(family),
