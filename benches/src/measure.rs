@@ -58,10 +58,6 @@ impl Readings {
         self.with("reconciles", reconciles as f64)
     }
 
-    pub(crate) fn watches(self, opened: usize) -> Self {
-        self.with("watches", opened as f64)
-    }
-
     fn cost(self, reconciles: u64, processor: Duration, wall: Duration) -> Self {
         let reconciles = reconciles.max(1) as f64;
         self.with("µs/reconcile", processor.as_secs_f64() * 1e6 / reconciles)

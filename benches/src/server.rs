@@ -4,7 +4,6 @@
 //! side it runs.
 
 use std::{
-    collections::BTreeMap,
     convert::Infallible,
     path::Path,
     process::Command,
@@ -32,7 +31,7 @@ const FRAME: usize = 50;
 /// The revision of every list.
 const REVISION: usize = 1_000_000;
 
-pub(crate) type Answer = UnsyncBoxBody<Bytes, Infallible>;
+type Answer = UnsyncBoxBody<Bytes, Infallible>;
 
 pub(crate) fn name(number: usize) -> String {
     format!("object-{number:07}")
@@ -93,32 +92,8 @@ impl Shape {
     }
 }
 
-/// The kinds that are served, by their plurals.
-pub(crate) const KINDS: [&str; 3] = ["configmaps", "secrets", "serviceaccounts"];
-
-/// The same content as an object of this kind.
-fn of_kind(plural: &str, object: ConfigMap) -> serde_json::Value {
-    let mut value = serde_json::to_value(&object).expect("an object");
-    let data = object.data.unwrap_or_default();
-    match plural {
-        "configmaps" => {}
-        "secrets" => {
-            // As many characters, and such as are base64.
-            let encoded = |text: String| "eHh4".repeat(text.len() / 4);
-            let data: BTreeMap<_, _> = data.into_iter().map(|(key, text)| (key, encoded(text))).collect();
-            value["data"] = serde_json::json!(data);
-        }
-        "serviceaccounts" => {
-            value["data"].take();
-            value["metadata"]["annotations"] = serde_json::json!(data);
-        }
-        other => panic!("no kind {other}"),
-    }
-    value
-}
-
-/// Writes the pages of a list into a folder: what `benches pages PLURAL SHAPE COUNT FOLDER` does.
-pub(crate) fn write_pages(plural: &str, shape: &str, count: usize, folder: &Path) {
+/// Writes the pages of a list into a folder: what `benches pages SHAPE COUNT FOLDER` does.
+pub(crate) fn write_pages(shape: &str, count: usize, folder: &Path) {
     let object = match shape {
         "small" => small,
         "large" => large,
@@ -129,7 +104,7 @@ pub(crate) fn write_pages(plural: &str, shape: &str, count: usize, folder: &Path
     let pages = numbers.chunks(PAGE).len().max(1);
     for page in 0..pages {
         let numbers = numbers.iter().skip(page * PAGE).take(PAGE);
-        let items: Vec<_> = numbers.map(|number| of_kind(plural, object(*number))).collect();
+        let items: Vec<_> = numbers.map(|number| object(*number)).collect();
         let more = page + 1 < pages;
         let next = if more {
             (page + 1).to_string()
@@ -137,7 +112,7 @@ pub(crate) fn write_pages(plural: &str, shape: &str, count: usize, folder: &Path
             String::new()
         };
         let page_text = serde_json::json!({
-            "kind": "List",
+            "kind": "ConfigMapList",
             "apiVersion": "v1",
             "metadata": {"resourceVersion": REVISION.to_string(), "continue": next},
             "items": items,
@@ -154,7 +129,6 @@ pub(crate) struct Server(Arc<State>);
 struct State {
     pages: tempfile::TempDir,
     complete_lists: AtomicUsize,
-    watches: AtomicUsize,
     /// Ends every watch with 410 when it changes.
     expired: watch::Sender<()>,
     /// Up to which number objects were made, and from which on they live.
@@ -162,23 +136,16 @@ struct State {
 }
 
 impl Server {
-    /// Of ConfigMaps.
     pub(crate) fn new(shape: Shape, count: usize) -> Self {
-        Self::of(KINDS[0], shape, count)
-    }
-
-    /// Of the kind of this plural.
-    pub(crate) fn of(plural: &str, shape: Shape, count: usize) -> Self {
         let pages = tempfile::tempdir().expect("a folder");
         let written = Command::new(std::env::current_exe().expect("this program"))
-            .args(["pages", plural, shape.name(), &count.to_string()])
+            .args(["pages", shape.name(), &count.to_string()])
             .arg(pages.path())
             .status();
         assert!(written.expect("it starts").success(), "the pages are written");
         Self(Arc::new(State {
             pages,
             complete_lists: AtomicUsize::new(0),
-            watches: AtomicUsize::new(0),
             expired: watch::Sender::new(()),
             lives: watch::Sender::new((0, 0)),
         }))
@@ -198,11 +165,6 @@ impl Server {
         self.0.complete_lists.load(Ordering::Relaxed)
     }
 
-    /// How many watches were opened.
-    pub(crate) fn watches(&self) -> usize {
-        self.0.watches.load(Ordering::Relaxed)
-    }
-
     /// Ends every watch with 410, once.
     pub(crate) fn expire(&self) {
         self.0.expired.send_replace(());
@@ -213,7 +175,7 @@ impl Server {
         self.0.lives.send_replace((made, live));
     }
 
-    pub(crate) fn answer(&self, query: &str) -> Response<Answer> {
+    fn answer(&self, query: &str) -> Response<Answer> {
         let parameter = |name: &str| {
             query
                 .split('&')
@@ -225,7 +187,6 @@ impl Server {
             return json(422, full(Bytes::from_static(refused.as_bytes())));
         }
         if parameter("watch").is_some() {
-            self.0.watches.fetch_add(1, Ordering::Relaxed);
             return json(200, self.watch());
         }
         let token = parameter("continue").filter(|token| !token.is_empty());
@@ -282,11 +243,11 @@ fn step(number: usize, live: usize) -> String {
     text
 }
 
-pub(crate) fn full(bytes: Bytes) -> Answer {
+fn full(bytes: Bytes) -> Answer {
     Full::new(bytes).boxed_unsync()
 }
 
-pub(crate) fn json(status: u16, body: Answer) -> Response<Answer> {
+fn json(status: u16, body: Answer) -> Response<Answer> {
     let response = Response::builder()
         .status(status)
         .header("content-type", "application/json");
