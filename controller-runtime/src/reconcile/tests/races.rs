@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use controller_apiserver::{Fault, Verb, When};
 use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota, ServiceAccount};
 use kube::{
-    Api, ResourceExt,
+    ResourceExt,
     api::{DeleteParams, Patch, PatchParams},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::world::{Notes, World, config_map, labelled, service_account};
 use crate::{Action, controller, reconcile::Children, store::Store};
@@ -16,15 +16,6 @@ use crate::{Action, controller, reconcile::Children, store::Store};
 /// Lets time pass, whether or not all is at rest.
 async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
-}
-
-async fn merge<K>(api: &Api<K>, name: &str, patch: Value)
-where
-    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
-{
-    api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))
-        .await
-        .unwrap();
 }
 
 fn quota(cpu: &str) -> ResourceQuota {
@@ -64,12 +55,7 @@ async fn what_an_apply_meets_is_not_taken_for_what_it_made() {
     let writes = world.writes_of("quotas");
     notes.take();
 
-    merge(
-        &world.api::<ServiceAccount>(),
-        "web",
-        json!({ "metadata": { "labels": { "turn": "2" } } }),
-    )
-    .await;
+    world.relabel::<ServiceAccount>("web", "turn", "2").await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     let quotas = world.api::<ResourceQuota>();
     let used = json!({ "status": { "used": { "cpu": "7" } } });
@@ -84,12 +70,7 @@ async fn what_an_apply_meets_is_not_taken_for_what_it_made() {
         Some("used Some(Quantity(\"7\"))")
     );
     let asked = world.writes_of("quotas");
-    merge(
-        &world.api::<ServiceAccount>(),
-        "web",
-        json!({ "metadata": { "labels": { "turn": "3" } } }),
-    )
-    .await;
+    world.relabel::<ServiceAccount>("web", "turn", "3").await;
     pass(Duration::from_secs(10)).await;
     assert_eq!(world.writes_of("quotas"), asked, "and knows it from then on");
     running.stop().await;
@@ -141,18 +122,8 @@ async fn a_child_that_changed_since_it_was_seen_is_looked_at_again() {
     let notes = Notes::default();
     let running = writing(&world, &notes).await;
     let maps = world.api::<ConfigMap>();
-    merge(
-        &maps,
-        "child",
-        json!({ "metadata": { "labels": { "theirs": "kept" } } }),
-    )
-    .await;
-    merge(
-        &world.api::<ServiceAccount>(),
-        "web",
-        json!({ "metadata": { "labels": { "text": "two" } } }),
-    )
-    .await;
+    world.relabel::<ConfigMap>("child", "theirs", "kept").await;
+    world.relabel::<ServiceAccount>("web", "text", "two").await;
     pass(Duration::from_secs(1)).await;
     let child = maps.get("child").await.unwrap();
     assert_eq!(child.data.as_ref().unwrap()["text"], "two");
@@ -176,12 +147,7 @@ async fn a_child_that_became_somebody_elses_is_refused_though_the_watch_is_late(
     let maps = world.api::<ConfigMap>();
     maps.delete("child", &DeleteParams::default()).await.unwrap();
     world.create(&config_map("child", &[("text", "theirs")])).await;
-    merge(
-        &world.api::<ServiceAccount>(),
-        "web",
-        json!({ "metadata": { "labels": { "text": "two" } } }),
-    )
-    .await;
+    world.relabel::<ServiceAccount>("web", "text", "two").await;
     pass(Duration::from_secs(1)).await;
     let told = notes.take();
     assert!(told.len() == 1 && told[0].contains("child"), "{told:?}");

@@ -132,13 +132,24 @@ impl World {
             + std::fmt::Debug
             + DeserializeOwned,
     {
+        self.relabel::<K>(name, key, value).await;
+        self.settle().await;
+    }
+
+    /// Sets a label, and waits for nothing.
+    pub(super) async fn relabel<K>(&self, name: &str, key: &str, value: &str)
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType: Default>
+            + Clone
+            + std::fmt::Debug
+            + DeserializeOwned,
+    {
         let patch = json!({ "metadata": { "labels": { key: value } } });
         let params = PatchParams::default();
         self.api::<K>()
             .patch(name, &params, &Patch::Merge(&patch))
             .await
             .unwrap();
-        self.settle().await;
     }
 
     /// How many writes a controller has asked for, but for Events.
