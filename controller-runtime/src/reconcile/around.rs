@@ -150,9 +150,8 @@ impl<R: Reconciler> Around<R> {
                 }
                 Err(error) => {
                     tracing::debug!(%error, "the object changed during the reconcile");
-                    // A read may be old: that it does not find the object is no proof. If it is gone, the next run finds that.
-                    let newer = self.requests.read(meta).await.map_err(Failed::new)?;
-                    object = Arc::new(newer.ok_or_else(|| Failed::new(error))?);
+                    let newer = self.requests.reread(meta, error).await.map_err(Failed::new)?;
+                    object = Arc::new(newer);
                 }
             }
         }

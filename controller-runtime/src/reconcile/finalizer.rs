@@ -71,11 +71,7 @@ async fn edit<K: Object>(
             Err(error) => error,
         };
         tracing::debug!(error = %lost, "someone else changed the object at the same time");
-        match requests.read(object.meta()).await? {
-            Some(now) => object = Arc::new(now),
-            // A read may be old: that it does not find the object is no proof. If it is gone, the next run finds that.
-            None => return Err(lost),
-        }
+        object = Arc::new(requests.reread(object.meta(), lost).await?);
     }
     // What is asked for is still to be done; the next run does it.
     Err(kube::Error::Service(

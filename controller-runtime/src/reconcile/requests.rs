@@ -26,19 +26,18 @@ impl<K: Object> Requests<K> {
         }
     }
 
-    /// The object as the server has it now; `None` if it is gone, or another one has its name.
+    /// The object as the server has it now, after a write that has `lost` a race.
     ///
-    /// A list by name rather than a get, which would be one more right to ask for.
-    pub(super) async fn read(&self, meta: &ObjectMeta) -> Result<Option<K>, kube::Error> {
+    /// # Errors
+    /// `lost`, when the object is not found, or another one has its name: a read may be old, so that is no proof. If it is
+    /// gone, the next run finds that.
+    pub(super) async fn reread(&self, meta: &ObjectMeta, lost: kube::Error) -> Result<K, kube::Error> {
         let name = meta.name.as_deref().unwrap_or_default();
-        let by_name = ListParams::default().fields(&format!("metadata.name={name}"));
-        let request = Request::new(K::url_path(&self.kind, meta.namespace.as_deref())).list(&by_name);
+        let request = Request::new(K::url_path(&self.kind, meta.namespace.as_deref())).list(&by_name(name));
         let request = request.map_err(kube::Error::BuildRequest)?;
         let found: ObjectList<K> = self.client.request(request).await?;
-        Ok(found
-            .items
-            .into_iter()
-            .find(|object| object.meta().uid == meta.uid))
+        let mut found = found.items.into_iter();
+        found.find(|object| object.meta().uid == meta.uid).ok_or(lost)
     }
 
     /// A JSON patch of the object: nothing is changed unless all its tests hold.
@@ -69,6 +68,11 @@ impl<K: Object> Requests<K> {
             .map_err(kube::Error::HttpError)?;
         self.client.request(request).await
     }
+}
+
+/// A list of the object of this name, rather than a get, which would be one more right to ask for.
+pub(super) fn by_name(name: &str) -> ListParams {
+    ListParams::default().fields(&format!("metadata.name={name}"))
 }
 
 /// The object changed, or is gone, since it was read.

@@ -5,12 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use k8s_openapi::ByteString;
 use kube::{
     Client,
-    api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, Preconditions},
+    api::{DeleteParams, ObjectMeta, Patch, PatchParams, Preconditions},
     core::{ObjectList, PartialObjectMeta, Request, Status},
 };
 use serde_json::{Map, Value};
 
-use super::{Child, Refusal};
+use super::{super::requests::by_name, Child, Refusal};
 
 /// A child as it is to be.
 #[derive(Debug)]
@@ -133,22 +133,18 @@ impl Writer {
     }
 
     /// The object of this name, although no store has it: one that selectors hide, or one that is not ours.
-    ///
-    /// A list by name rather than a get, which would be one more right to ask for.
     pub(super) async fn look_up<T: Child>(
         &self,
         desired: &Desired,
     ) -> Result<Option<PartialObjectMeta<T>>, kube::Error> {
-        let by_name = ListParams::default().fields(&format!("metadata.name={}", desired.name));
-        let request = requests::<T>(desired.namespace.as_deref()).list_metadata(&by_name);
+        let request = requests::<T>(desired.namespace.as_deref()).list_metadata(&by_name(&desired.name));
         let found: ObjectList<PartialObjectMeta<T>> = self.client.request(built(request)?).await?;
         Ok(found.items.into_iter().next())
     }
 
     /// The object of this name as the server has it now.
     pub(super) async fn read<T: Child>(&self, desired: &Desired) -> Result<Option<T>, kube::Error> {
-        let by_name = ListParams::default().fields(&format!("metadata.name={}", desired.name));
-        let request = requests::<T>(desired.namespace.as_deref()).list(&by_name);
+        let request = requests::<T>(desired.namespace.as_deref()).list(&by_name(&desired.name));
         let found: ObjectList<T> = self.client.request(built(request)?).await?;
         Ok(found.items.into_iter().next())
     }
