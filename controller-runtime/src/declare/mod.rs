@@ -68,6 +68,12 @@ impl Declaration {
             rules: Vec::new(),
         }
     }
+
+    /// Every kind that is watched: the primary, then the targets of the relations.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &Watched> {
+        let related = self.relations.iter().map(|relation| &relation.target);
+        std::iter::once(&self.primary).chain(related)
+    }
 }
 
 /// The extractors of a reconciler that need rights of their own.

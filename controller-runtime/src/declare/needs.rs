@@ -131,8 +131,7 @@ impl Needs {
 
     /// What the user states. A kind of the wiring has the scope it has there; another is taken to live in namespaces.
     fn stated(&mut self, declaration: &Declaration) {
-        let relations = declaration.relations.iter().map(|relation| &relation.target);
-        let kinds: Vec<_> = std::iter::once(&declaration.primary).chain(relations).collect();
+        let kinds: Vec<_> = declaration.watched().collect();
         for rule in &declaration.rules {
             let (resource, subresource) = match rule.resource.split_once('/') {
                 Some((resource, subresource)) => (resource, Some(subresource)),

@@ -78,9 +78,8 @@ impl ControllerState {
     /// Of a controller that has told nothing yet.
     pub(super) fn new(declaration: &Declaration, namespaces: &Namespaces) -> Self {
         let since = clock::now();
-        let related = declaration.relations.iter().map(|relation| &relation.target);
-        let sources = std::iter::once(&declaration.primary)
-            .chain(related)
+        let sources = declaration
+            .watched()
             .flat_map(|watched| sources_of(watched, namespaces))
             .map(|source| (source, SourceEntry::listing(since)))
             .collect();

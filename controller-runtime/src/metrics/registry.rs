@@ -77,9 +77,8 @@ impl Metrics {
 
     /// Makes all series of a controller, so that a rate is right from the first event on.
     pub fn expect(&self, declaration: &Declaration) {
-        let relations = declaration.relations.iter().map(|relation| &relation.target);
-        let kinds: Vec<_> = std::iter::once(&declaration.primary)
-            .chain(relations)
+        let kinds: Vec<_> = declaration
+            .watched()
             .map(|watched| watched.resource.kind.as_str())
             .collect();
         self.reconciles

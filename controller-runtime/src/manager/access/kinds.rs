@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Client, discovery::ApiResource};
 
-use crate::{Backoff, declare::Declaration, manager::access::rights::PAUSES};
+use super::rights::pauses;
+use crate::declare::Declaration;
 
 /// The declared kinds, by group and version.
 #[derive(Debug)]
@@ -32,8 +33,7 @@ pub(crate) struct Unserved {
 pub(crate) fn kinds<'a>(declarations: impl IntoIterator<Item = &'a Declaration>) -> Kinds {
     let mut kinds = BTreeMap::<_, BTreeSet<_>>::new();
     for declaration in declarations {
-        let related = declaration.relations.iter().map(|relation| &relation.target);
-        for watched in std::iter::once(&declaration.primary).chain(related) {
+        for watched in declaration.watched() {
             let ApiResource {
                 group,
                 version,
@@ -57,7 +57,7 @@ pub(crate) async fn discover(
     mut rng: fastrand::Rng,
     mut told: impl FnMut(&Unserved),
 ) {
-    let pauses = Backoff::default().initial(PAUSES.0).max(PAUSES.1);
+    let pauses = pauses();
     let Kinds(mut open) = kinds;
     for round in 1.. {
         let mut unanswered = BTreeMap::new();

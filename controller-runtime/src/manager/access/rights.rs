@@ -9,7 +9,12 @@ use super::{Question, Questions};
 use crate::{Backoff, clock::Instant};
 
 /// The first pause, and the longest one.
-pub(super) const PAUSES: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(300));
+const PAUSES: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(300));
+
+/// How long the server is left alone between questions.
+pub(super) fn pauses() -> Backoff {
+    Backoff::default().initial(PAUSES.0).max(PAUSES.1)
+}
 
 /// The rights of one process.
 #[derive(Debug)]
@@ -57,7 +62,7 @@ impl Rights {
             rights: rights
                 .map(|(question, reason)| (question, right(reason)))
                 .collect(),
-            pauses: Backoff::default().initial(PAUSES.0).max(PAUSES.1),
+            pauses: pauses(),
         }
     }
 
