@@ -6,8 +6,8 @@ use kube::core::{PartialObjectMeta, Selector, SelectorExt};
 
 use crate::types::{Gateway, HTTPRoute, Listener, ParentRef};
 
-/// Whose labels say where its routes may attach.
-pub(crate) type Namespaces = Store<PartialObjectMeta<Namespace>>;
+/// The namespace of a route: its labels say where the route may attach.
+pub(crate) type Home = PartialObjectMeta<Namespace>;
 
 /// The reason of a route's `Accepted` condition. What is nearer to being accepted is less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ pub(crate) fn verdict(
     parent: &ParentRef,
     gateway: &Gateway,
     listener: &Listener,
-    namespaces: &Namespaces,
+    home: Option<&Home>,
 ) -> Verdict {
     let section = parent.section_name.as_ref();
     let is_meant = section.is_none_or(|name| *name == listener.name)
@@ -43,7 +43,7 @@ pub(crate) fn verdict(
         && matches!(listener.protocol.as_str(), "HTTP" | "HTTPS");
     if !is_meant {
         Verdict::NoMatchingParent
-    } else if !is_allowed(listener, route, gateway, namespaces) {
+    } else if !is_allowed(listener, route, gateway, home) {
         Verdict::NotAllowedByListeners
     } else if !shares_a_host(listener, &route.spec.hostnames) {
         Verdict::NoMatchingListenerHostname
@@ -52,15 +52,13 @@ pub(crate) fn verdict(
     }
 }
 
-fn is_allowed(listener: &Listener, route: &HTTPRoute, gateway: &Gateway, namespaces: &Namespaces) -> bool {
+fn is_allowed(listener: &Listener, route: &HTTPRoute, gateway: &Gateway, home: Option<&Home>) -> bool {
     let allowed = &listener.allowed_routes.namespaces;
-    let from = namespaces.get(route.namespace().unwrap_or_default());
     let selector = Selector::try_from(allowed.selector.clone().unwrap_or_default());
-    let selected = from.zip(selector.ok());
     match allowed.from.as_deref().unwrap_or("Same") {
         "All" => true,
         "Same" => route.namespace() == gateway.namespace(),
-        "Selector" => selected.is_some_and(|(from, selector)| selector.matches(from.labels())),
+        "Selector" => selector.is_ok_and(|selector| home.is_some_and(|home| selector.matches(home.labels()))),
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     attach::{
-        Namespaces,
+        Home,
         Verdict::{Accepted, NoMatchingParent},
         parents, verdict,
     },
@@ -27,16 +27,17 @@ pub(crate) async fn routes(
     route: Arc<HTTPRoute>,
     gateways: Store<Gateway>,
     classes: Store<GatewayClass>,
-    namespaces: Namespaces,
+    namespaces: Store<Home>,
     status: Status,
 ) -> Result<Action, kube::Error> {
     let before = route.status.clone().unwrap_or_default().parents.into_iter();
     // The entries of other controllers stay as they are.
     let (ours, mut all): (Vec<_>, Vec<_>) = before.partition(|parent| parent.controller_name == CONTROLLER);
     let our = |key| gateways.get(&key).filter(|gateway| is_ours(gateway, &classes));
+    let home = namespaces.get(route.namespace().unwrap_or_default());
     for (parent, key) in parents(&route) {
         let Some(gateway) = our(key) else { continue };
-        let says = |listener| verdict(&route, parent, &gateway, listener, &namespaces);
+        let says = |listener| verdict(&route, parent, &gateway, listener, home.as_deref());
         let best = gateway.spec.listeners.iter().map(says).min();
         let best = best.unwrap_or(NoMatchingParent);
         let known = ours.iter().find(|known| known.parent_ref == *parent);
@@ -64,7 +65,7 @@ pub(crate) async fn gateways(
     gateway: Arc<Gateway>,
     classes: Store<GatewayClass>,
     routes: Store<HTTPRoute>,
-    namespaces: Namespaces,
+    namespaces: Store<Home>,
     status: Status,
 ) -> Result<Action, kube::Error> {
     if !is_ours(&gateway, &classes) {
@@ -72,8 +73,9 @@ pub(crate) async fn gateways(
     }
     let routes = routes.everywhere().snapshot();
     let is_attached = |route: &HTTPRoute, listener: &Listener| {
+        let home = namespaces.get(route.namespace().unwrap_or_default());
         let mut ours = parents(route).filter(|(_, key)| *key == ObjectRef::from_obj(&*gateway));
-        ours.any(|(parent, _)| verdict(route, parent, &gateway, listener, &namespaces) == Accepted)
+        ours.any(|(parent, _)| verdict(route, parent, &gateway, listener, home.as_deref()) == Accepted)
     };
     let before = gateway.status.clone().unwrap_or_default().listeners;
     let listeners = gateway.spec.listeners.iter().map(|listener| {
