@@ -1,25 +1,24 @@
-//! `examples/document` in plain kube-rs. It lacks what the example has without a line: metrics, probes, roles, leader election, Events.
+//! `examples/document` in plain kube-rs.
 
-#[allow(dead_code, reason = "shared with the example")]
+#[path = "../backoff.rs"]
+mod backoff;
+#[path = "../children.rs"]
+mod children;
 #[path = "../../../examples/document/src/types.rs"]
 mod types;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api, Client, CustomResourceExt, Resource, ResourceExt,
-    api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams},
-    runtime::{Config, Controller, controller::Action, reflector::ObjectRef, watcher},
+    Api, Client, CustomResourceExt, ResourceExt,
+    api::ObjectMeta,
+    core::PartialObjectMeta,
+    runtime::{Controller, controller::Action, reflector::ObjectRef, watcher},
 };
-use types::Document;
 
-const MANAGER: &str = "document";
+use crate::{backoff::Backoff, types::Document};
 
 #[derive(Debug, thiserror::Error)]
 enum DocumentError {
@@ -29,120 +28,45 @@ enum DocumentError {
     NoSecret(String),
     #[error("invalid spec: {0}")]
     InvalidSpec(&'static str),
-    #[error("not finished within 30 s")]
-    TimedOut,
 }
 
 struct App {
     client: Client,
-    footer: String,
-    failures: Mutex<HashMap<ObjectRef<Document>, u32>>,
-}
-
-impl App {
-    fn failures(&self) -> std::sync::MutexGuard<'_, HashMap<ObjectRef<Document>, u32>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    backoff: Backoff,
 }
 
 async fn reconcile(document: Arc<Document>, app: Arc<App>) -> Result<Action, DocumentError> {
-    let limit = Duration::from_secs(30);
-    let run = tokio::time::timeout(limit, publish(&document, &app));
-    let action = run.await.unwrap_or(Err(DocumentError::TimedOut))?;
-    app.failures().remove(&ObjectRef::from_obj(&*document));
-    Ok(action)
-}
-
-async fn publish(document: &Document, app: &App) -> Result<Action, DocumentError> {
-    if document.spec.title.trim().is_empty() {
+    let spec = &document.spec;
+    if spec.title.trim().is_empty() {
         return Err(DocumentError::InvalidSpec("title is blank"));
     }
-    let name = &document.spec.secret_name;
     let namespace = document.namespace().unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(app.client.clone(), &namespace);
-    let secret = secrets
-        .get_opt(name)
-        .await?
-        .ok_or_else(|| DocumentError::NoSecret(name.clone()))?;
-    let maps: Api<ConfigMap> = Api::namespaced(app.client.clone(), &namespace);
-    let map = render(document, &secret, &app.footer);
-    if let Some(there) = maps.get_opt(&map.name_any()).await? {
-        let owned = there
-            .owner_references()
-            .iter()
-            .any(|owner| Some(&owner.uid) == document.meta().uid.as_ref());
-        if !owned {
-            return Err(DocumentError::InvalidSpec(
-                "a map of this name is somebody else's",
-            ));
-        }
-        let same = there.data == map.data
-            && map
-                .annotations()
-                .iter()
-                .all(|(key, value)| there.annotations().get(key) == Some(value));
-        if same {
-            return Ok(Action::await_change());
-        }
-    }
-    let params = PatchParams::apply(MANAGER).force();
-    maps.patch(&map.name_any(), &params, &Patch::Apply(&map)).await?;
-    for old in maps.list(&ListParams::default()).await? {
-        let owned = old
-            .owner_references()
-            .iter()
-            .any(|owner| Some(&owner.uid) == document.meta().uid.as_ref());
-        if owned && old.name_any() != map.name_any() {
-            maps.delete(&old.name_any(), &DeleteParams::default()).await?;
-        }
-    }
-    Ok(Action::await_change())
-}
-
-fn render(document: &Document, secret: &Secret, footer: &str) -> ConfigMap {
-    let spec = &document.spec;
-    let text = format!("# {}\n\n{}\n\n{footer}\n", spec.title, spec.content.trim_end());
+    let secret = secrets.get_metadata_opt(&spec.secret_name).await?;
+    let secret = secret.ok_or_else(|| DocumentError::NoSecret(spec.secret_name.clone()))?;
     let version = secret.resource_version().unwrap_or_default();
-    ConfigMap {
+    let text = format!("# {}\n\n{}\n", spec.title, spec.content.trim_end());
+    let map = ConfigMap {
         metadata: ObjectMeta {
             name: Some(document.name_any()),
-            namespace: document.namespace(),
-            owner_references: document.controller_owner_ref(&()).map(|owner| vec![owner]),
-            annotations: Some(BTreeMap::from([(
-                "example.com/secret-version".to_owned(),
-                version,
-            )])),
+            annotations: Some([("example.com/secret-version".to_owned(), version)].into()),
             ..ObjectMeta::default()
         },
-        data: Some(BTreeMap::from([("document.md".to_owned(), text)])),
+        data: Some([("document.md".to_owned(), text)].into()),
         ..ConfigMap::default()
-    }
-}
-
-fn documents_of(secret: &Secret) -> Vec<ObjectRef<Document>> {
-    let names = secret
-        .labels()
-        .get("example.com/documents")
-        .cloned()
-        .unwrap_or_default();
-    let namespace = secret.namespace().unwrap_or_default();
-    names
-        .split('.')
-        .map(|name| ObjectRef::new(name).within(&namespace))
-        .collect()
+    };
+    children::apply(&app.client, "document", &*document, map).await?;
+    app.backoff.succeeded(&*document);
+    Ok(Action::await_change())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as kube calls it")]
 fn error_policy(document: Arc<Document>, error: &DocumentError, app: Arc<App>) -> Action {
     tracing::warn!(%error, document = document.name_any(), "a reconcile failed");
-    if matches!(error, DocumentError::InvalidSpec(_)) {
-        return Action::await_change();
+    match error {
+        DocumentError::InvalidSpec(_) => Action::await_change(),
+        _ => app.backoff.failed(&*document),
     }
-    let mut failures = app.failures();
-    let failures = failures.entry(ObjectRef::from_obj(&*document)).or_default();
-    *failures += 1;
-    let wait = Duration::from_secs(1) * 2u32.saturating_pow((*failures - 1).min(16));
-    Action::requeue(wait.min(Duration::from_secs(300)))
 }
 
 #[tokio::main]
@@ -153,20 +77,27 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     tracing_subscriber::fmt().init();
     let client = Client::try_default().await?;
-    let version = client.apiserver_version().await?;
-    let app = Arc::new(App {
+    let app = App {
         client: client.clone(),
-        footer: format!("Published on Kubernetes {}.", version.git_version),
-        failures: Mutex::default(),
-    });
-    Controller::new(Api::<Document>::all(client.clone()), watcher::Config::default())
-        .owns(Api::<ConfigMap>::all(client.clone()), watcher::Config::default())
-        .watches(Api::<Secret>::all(client), watcher::Config::default(), |secret| {
-            documents_of(&secret)
-        })
-        .with_config(Config::default().concurrency(16))
+        backoff: Backoff::default(),
+    };
+    let documents = Api::<Document>::all(client.clone());
+    let maps = Api::<ConfigMap>::all(client.clone());
+    let secrets = Api::<PartialObjectMeta<Secret>>::all(client);
+    let controller = Controller::new(documents, watcher::Config::default());
+    let known = controller.store();
+    let documents_of = move |secret: PartialObjectMeta<Secret>| {
+        let known = known.state_filter(|document| {
+            document.namespace() == secret.namespace() && document.spec.secret_name == secret.name_any()
+        });
+        let documents = known.iter().map(|document| ObjectRef::from_obj(&**document));
+        documents.collect::<Vec<_>>()
+    };
+    controller
+        .owns(maps, watcher::Config::default())
+        .watches(secrets, watcher::Config::default(), documents_of)
         .shutdown_on_signal()
-        .run(reconcile, error_policy, app)
+        .run(reconcile, error_policy, Arc::new(app))
         .for_each(|_| std::future::ready(()))
         .await;
     Ok(())

@@ -1,27 +1,33 @@
-//! `examples/namespace-quota` in plain kube-rs. It lacks what the example has without a line: metrics, probes, roles, leader election,
-//! Events, growing waits.
+//! `examples/namespace-quota` in plain kube-rs.
 
+#[path = "../backoff.rs"]
+mod backoff;
+#[path = "../children.rs"]
+mod children;
+#[path = "../prune.rs"]
+mod prune;
+#[path = "../status.rs"]
+mod status;
 #[path = "../../../examples/namespace-quota/src/types.rs"]
 mod types;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures::StreamExt;
-use k8s_openapi::{
-    api::core::v1::{Namespace, ResourceQuota},
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-    jiff::Timestamp,
-};
+use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
 use kube::{
-    Api, Client, CustomResourceExt, Resource, ResourceExt,
-    api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams},
-    core::PartialObjectMeta,
+    Api, Client, CustomResourceExt, ResourceExt,
+    api::{ListParams, ObjectMeta},
+    core::{PartialObjectMeta, Selector},
     runtime::{Controller, controller::Action, reflector::ObjectRef, watcher},
 };
-use serde_json::json;
-use types::NamespaceQuota;
 
-const MANAGER: &str = "namespace-quota";
+use crate::{
+    backoff::Backoff,
+    prune::prune,
+    status::{set_condition, write_status},
+    types::NamespaceQuota,
+};
 
 #[derive(Debug, thiserror::Error)]
 enum NamespaceQuotaError {
@@ -31,132 +37,82 @@ enum NamespaceQuotaError {
     NoLabels,
 }
 
-async fn reconcile(quota: Arc<NamespaceQuota>, client: Arc<Client>) -> Result<Action, NamespaceQuotaError> {
-    let client = Client::clone(&client);
-    let result = spread(&quota, &client).await;
-    let ready = match &result {
-        Ok(_) => ("True", "Reconciled", String::new()),
-        Err(error @ NamespaceQuotaError::NoLabels) => ("False", "NoLabels", error.to_string()),
-        Err(error) => ("False", "Kube", format!("{error} (it is tried again)")),
-    };
-    write_status(&quota, &client, result.as_ref().ok().copied(), ready).await?;
-    result.map(|_| Action::await_change())
+struct App {
+    client: Client,
+    backoff: Backoff,
 }
 
+async fn reconcile(quota: Arc<NamespaceQuota>, app: Arc<App>) -> Result<Action, NamespaceQuotaError> {
+    let result = spread(&quota, &app.client).await;
+    tell(&quota, &app.client, &result).await?;
+    result?;
+    app.backoff.succeeded(&*quota);
+    Ok(Action::await_change())
+}
+
+/// In how many namespaces it is then.
 async fn spread(quota: &NamespaceQuota, client: &Client) -> Result<usize, NamespaceQuotaError> {
     let wanted = &quota.spec.match_labels;
     if wanted.is_empty() {
         return Err(NamespaceQuotaError::NoLabels);
     }
-    let selector: Vec<_> = wanted
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+    let selector: Selector = wanted.clone().into_iter().collect();
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let selected = namespaces
-        .list_metadata(&ListParams::default().labels(&selector.join(",")))
+    let namespaces = namespaces
+        .list_metadata(&ListParams::default().labels_from(&selector))
         .await?;
-    let selected: Vec<_> = selected
-        .items
-        .into_iter()
+    let selected: Vec<_> = namespaces
+        .iter()
         .filter(|namespace| namespace.metadata.deletion_timestamp.is_none())
-        .map(|namespace| namespace.name_any())
-        .collect();
-    let all: Api<ResourceQuota> = Api::all(client.clone());
-    let there: Vec<_> = all
-        .list(&ListParams::default())
-        .await?
-        .items
-        .into_iter()
-        .filter(|there| {
-            let mut owners = there.owner_references().iter();
-            owners.any(|owner| Some(&owner.uid) == quota.meta().uid.as_ref())
-        })
+        .map(|namespace| namespace.metadata.name.clone())
         .collect();
     for namespace in &selected {
-        let own = ResourceQuota {
+        let child = ResourceQuota {
             metadata: ObjectMeta {
                 name: quota.metadata.name.clone(),
-                namespace: Some(namespace.clone()),
-                owner_references: quota.controller_owner_ref(&()).map(|owner| vec![owner]),
+                namespace: namespace.clone(),
                 ..ObjectMeta::default()
             },
             spec: Some(quota.spec.quota()),
             ..ResourceQuota::default()
         };
-        let same =
-            |there: &&ResourceQuota| there.namespace().as_ref() == Some(namespace) && there.spec == own.spec;
-        if there.iter().any(|there| same(&there)) {
-            continue;
-        }
-        let api: Api<ResourceQuota> = Api::namespaced(client.clone(), namespace);
-        let params = PatchParams::apply(MANAGER).force();
-        api.patch(&quota.name_any(), &params, &Patch::Apply(&own)).await?;
+        children::apply(client, "namespace-quota", quota, child).await?;
     }
-    for old in there {
-        let namespace = old.namespace().unwrap_or_default();
-        if !selected.contains(&namespace) {
-            let api: Api<ResourceQuota> = Api::namespaced(client.clone(), &namespace);
-            api.delete(&old.name_any(), &DeleteParams::default()).await?;
-        }
-    }
+    // Where the labels do not fit any more, the quota goes.
+    let all: Api<ResourceQuota> = Api::all(client.clone());
+    let keep = |child: &PartialObjectMeta<_>| selected.contains(&child.metadata.namespace);
+    prune(client, &all, quota, keep).await?;
     Ok(selected.len())
 }
 
-#[expect(clippy::disallowed_methods, reason = "kube has no other clock for it")]
-async fn write_status(
+async fn tell(
     quota: &NamespaceQuota,
     client: &Client,
-    namespaces: Option<usize>,
-    (status, reason, message): (&str, &str, String),
-) -> Result<(), kube::Error> {
-    let stored = quota.status.clone().unwrap_or_default();
-    let before = stored
-        .conditions
-        .iter()
-        .find(|condition| condition.type_ == "Ready" && condition.status == status);
-    let ready = Condition {
-        type_: "Ready".to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message,
-        observed_generation: quota.metadata.generation,
-        last_transition_time: before.map_or_else(
-            || Time(Timestamp::now()),
-            |before| before.last_transition_time.clone(),
-        ),
+    result: &Result<usize, NamespaceQuotaError>,
+) -> kube::Result<()> {
+    let generation = quota.metadata.generation;
+    let mut status = quota.status.clone().unwrap_or_default();
+    let (reason, message) = match result {
+        Ok(namespaces) => {
+            status.namespaces = *namespaces;
+            ("Reconciled", String::new())
+        }
+        Err(error @ NamespaceQuotaError::Kube(_)) => ("Kube", error.to_string()),
+        Err(error @ NamespaceQuotaError::NoLabels) => ("NoLabels", error.to_string()),
     };
-    let namespaces = namespaces.unwrap_or(stored.namespaces);
-    let mut conditions: Vec<_> = stored
-        .conditions
-        .iter()
-        .filter(|condition| condition.type_ != "Ready")
-        .cloned()
-        .collect();
-    conditions.push(ready);
-    if stored.namespaces == namespaces
-        && stored.observed_generation == quota.metadata.generation
-        && stored.conditions == conditions
-    {
-        return Ok(());
-    }
-    let status = json!({"status": {
-        "namespaces": namespaces,
-        "observedGeneration": quota.metadata.generation,
-        "conditions": conditions,
-    }});
+    status.observed_generation = generation;
+    let conditions = &mut status.conditions;
+    set_condition(conditions, "Ready", result.is_ok(), reason, &message, generation);
     let api: Api<NamespaceQuota> = Api::all(client.clone());
-    api.patch_status(&quota.name_any(), &PatchParams::default(), &Patch::Merge(status))
-        .await?;
-    Ok(())
+    write_status(&api, &quota.name_any(), quota.status.as_ref(), &status).await
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "as kube calls it")]
-fn error_policy(quota: Arc<NamespaceQuota>, error: &NamespaceQuotaError, _: Arc<Client>) -> Action {
+fn error_policy(quota: Arc<NamespaceQuota>, error: &NamespaceQuotaError, app: Arc<App>) -> Action {
     tracing::warn!(%error, quota = quota.name_any(), "a reconcile failed");
     match error {
+        NamespaceQuotaError::Kube(_) => app.backoff.failed(&*quota),
         NamespaceQuotaError::NoLabels => Action::await_change(),
-        NamespaceQuotaError::Kube(_) => Action::requeue(Duration::from_secs(5)),
     }
 }
 
@@ -168,29 +124,25 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     tracing_subscriber::fmt().init();
     let client = Client::try_default().await?;
-    let controller = Controller::new(
-        Api::<NamespaceQuota>::all(client.clone()),
-        watcher::Config::default(),
-    );
+    let app = App {
+        client: client.clone(),
+        backoff: Backoff::default(),
+    };
+    let quotas = Api::<NamespaceQuota>::all(client.clone());
+    let children = Api::<ResourceQuota>::all(client.clone());
+    let namespaces = Api::<PartialObjectMeta<Namespace>>::all(client);
+    let controller = Controller::new(quotas, watcher::Config::default());
     let known = controller.store();
+    let all = move |_| {
+        let known = known.state();
+        let quotas = known.iter().map(|quota| ObjectRef::from_obj(&**quota));
+        quotas.collect::<Vec<_>>()
+    };
     controller
-        .owns(
-            Api::<ResourceQuota>::all(client.clone()),
-            watcher::Config::default(),
-        )
-        .watches(
-            Api::<PartialObjectMeta<Namespace>>::all(client.clone()),
-            watcher::Config::default(),
-            move |_| {
-                let known = known.state();
-                known
-                    .iter()
-                    .map(|quota| ObjectRef::from_obj(&**quota))
-                    .collect::<Vec<_>>()
-            },
-        )
+        .owns(children, watcher::Config::default())
+        .watches(namespaces, watcher::Config::default(), all)
         .shutdown_on_signal()
-        .run(reconcile, error_policy, Arc::new(client))
+        .run(reconcile, error_policy, Arc::new(app))
         .for_each(|_| std::future::ready(()))
         .await;
     Ok(())
