@@ -302,6 +302,17 @@ fn a_package_of_its_own_is_whole() {
     }
 }
 
+/// The lock file that comes along holds the versions that were tested, and nothing has to be fetched.
+#[test]
+fn a_package_of_its_own_needs_no_network() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    done(folder.path(), &["new", "site"]);
+    let site = folder.path().join("site");
+    let locked = |folder: &Path| fs::read_to_string(folder.join("Cargo.lock")).expect("it is there");
+    assert_eq!(locked(&site), locked(&clone()));
+    cargo(&site, &["tree", "--quiet"]);
+}
+
 #[test]
 fn what_cannot_be_named_so_is_refused_with_what_could() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -330,6 +341,43 @@ fn what_cannot_be_named_so_is_refused_with_what_could() {
             "{args:?}"
         );
     }
+}
+
+/// In a terminal of its own, which `script` makes, for a name and for what was not given. Without a terminal nobody is asked: above.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    use std::io::Write;
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = env!("CARGO_BIN_EXE_cargo-controller");
+    let session = format!("{program} controller new; echo status $?");
+    let mut terminal = Command::new("script")
+        .args(["--quiet", "--command", &session, "/dev/null"])
+        .current_dir(folder.path())
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("util-linux is there");
+    let mut keys = terminal.stdin.take().expect("it is piped");
+    keys.write_all(b"\nsite-operator\n\n\nacme.io\n")
+        .expect("it is open");
+    let output = terminal.wait_with_output().expect("it is ours");
+    let shown = text(&output.stdout);
+    for part in [
+        "Name of the package: ",
+        ") [document]: ",
+        "Kind [Site]: ",
+        "API group [example.com]: ",
+        "for Sites in acme.io/v1",
+        "status 0",
+    ] {
+        assert!(shown.contains(part), "no {part:?} in {shown}");
+    }
+    let types = fs::read_to_string(folder.path().join("site-operator/src/types.rs"));
+    let types = types.expect("it was made");
+    assert!(types.contains("group = \"acme.io\""), "{types}");
 }
 
 #[test]
