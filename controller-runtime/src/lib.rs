@@ -49,6 +49,19 @@ pub mod trigger;
 mod uid;
 pub mod watch;
 
+/// What the fuzz targets play.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    use crate::queue::model;
+
+    /// The history of a queue that these bytes tell.
+    pub fn queue(bytes: &[u8]) {
+        let (stage, ops) = model::read(bytes);
+        model::play(stage, &ops);
+    }
+}
+
 pub use action::Action;
 pub use backoff::{Backoff, FailureCounts, backoff};
 pub use controller::Controller;

@@ -118,7 +118,7 @@ impl<P: Ord + Copy> Heap<P> {
         self.positions[self.entries[at].1.index()] = at as u32;
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn assert_invariants(&self) {
         for (at, (priority, slot)) in self.entries.iter().enumerate() {
             assert_eq!(self.positions[slot.index()] as usize, at);

@@ -16,6 +16,8 @@ mod causes;
 mod heap;
 mod levels;
 mod look;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod model;
 mod outcome;
 mod ready;
 mod slot;
@@ -354,7 +356,7 @@ fn later(now: Instant, wait: Duration) -> Instant {
     now + wait.min(LONGEST)
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl<K: Clone + Eq + Hash> Queue<K> {
     /// How many keys have something to do or to remember.
     pub(crate) fn len(&self) -> usize {

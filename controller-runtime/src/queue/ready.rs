@@ -118,7 +118,7 @@ impl Place {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl Ready {
     pub(super) fn assert_invariants<K: Eq + Hash>(&self, slots: &Slots<K>) {
         for (level, list) in Level::ALL.into_iter().zip(self.lists) {

@@ -134,7 +134,7 @@ fn hash_of<K>(entries: &[Option<Slot<K>>], id: SlotId) -> u64 {
     entries[id.index()].as_ref().map_or(0, |slot| slot.hash)
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl<K: Eq + Hash> Slots<K> {
     pub(super) fn capacity(&self) -> usize {
         self.entries.capacity().max(self.by_key.capacity())

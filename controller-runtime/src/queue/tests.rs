@@ -1,10 +1,13 @@
 //! The queue's rules, one by one and under random operations.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{After, Outcome, Popped, Queue, Seen, Settings, Wish};
+use super::{
+    After, Outcome, Popped, Queue, Seen, Settings, Wish,
+    model::{OUTCOMES, Op, Stage, play},
+};
 use crate::{
     Backoff,
     clock::{self, Instant},
@@ -447,200 +450,32 @@ fn churn_returns_every_map_to_the_live_set() {
     );
 }
 
-/// One random operation.
-#[derive(Clone, Debug)]
-enum Op {
-    Trigger { key: u8, level: Level, uid: Option<u8> },
-    Gone(u8),
-    Sleep(u64),
-    Pop,
-    Finish { which: usize, outcome: Outcome },
-}
-
 fn op() -> impl Strategy<Value = Op> {
-    let levels = prop::sample::select(vec![
-        Level::Initial,
-        Level::Bulk,
-        Level::Related,
-        Level::Spec,
-        Level::Deletion,
-    ]);
-    let outcomes = prop::sample::select(vec![
-        Outcome::Done,
-        Outcome::Missing,
-        Outcome::Requeue(Duration::ZERO),
-        Outcome::Requeue(ms(700)),
-        Outcome::Requeue(Duration::MAX),
-        Outcome::Failed(After::Await),
-        Outcome::Failed(After::Requeue(ms(300))),
-        Outcome::Failed(After::Exactly(ms(2500))),
-        RETRY,
-    ]);
+    let levels = prop::sample::select(Level::ALL.to_vec());
+    let uid = || prop::option::of(0..3_u8);
+    let trigger = (0..6_u8, levels, uid(), prop::option::weighted(0.1, 0..3_000_u16));
+    let outcomes = prop::sample::select(OUTCOMES.to_vec());
     prop_oneof![
-        4 => (0..6_u8, levels, prop::option::of(0..3_u8)).prop_map(|(key, level, uid)| Op::Trigger { key, level, uid }),
+        4 => trigger.prop_map(|(key, level, uid, not_before)| Op::Trigger { key, level, uid, not_before }),
         1 => (0..6_u8).prop_map(Op::Gone),
-        3 => (0..1500_u64).prop_map(Op::Sleep),
+        3 => prop_oneof![0..1_500_u16, 0..12_000_u16].prop_map(Op::Sleep),
         4 => Just(Op::Pop),
-        4 => (0..6_usize, outcomes).prop_map(|(which, outcome)| Op::Finish { which, outcome }),
+        4 => (0..6_u8, uid(), outcomes).prop_map(|(which, saw, outcome)| Op::Finish { which, saw, outcome }),
+        1 => (0..6_u8, 0..3_000_u16).prop_map(|(which, by)| Op::Postpone { which, by }),
     ]
 }
 
-/// What a user may rely on, kept as naively as possible: sets and last times, no order, no scheduling.
-#[derive(Default)]
-struct Model {
-    running: BTreeMap<u8, super::SlotId>,
-    uid: BTreeMap<u8, u8>,
-    /// When each key was last asked to run and has not run since.
-    owed: BTreeMap<u8, Instant>,
-    /// Keys whose object is gone.
-    gone: BTreeSet<u8>,
-    failures: BTreeMap<u8, u32>,
-    /// Running keys whose object vanished or was replaced: their outcome counts for nothing.
-    void: BTreeSet<u8>,
-}
-
-fn check(queue: &Queue<u8>, model: &Model, debounce: Duration, first: Duration) {
-    queue.assert_invariants();
-    assert_eq!(queue.running(), model.running.len());
-    for (key, since) in &model.owed {
-        if model.running.contains_key(key) {
-            continue;
-        }
-        let slot = queue.slots.find(key).map(|id| queue.slots.get(id));
-        let runs = match slot.map(|slot| &slot.state) {
-            Some(super::State::Waiting { due }) => *due,
-            Some(super::State::Ready(place)) => place.since,
-            other => panic!("key {key} is owed a run, but is {other:?}"),
-        };
-        assert!(
-            runs <= *since + debounce + first,
-            "key {key} waits too long for its wish"
-        );
-    }
-    for key in &model.gone {
-        assert!(
-            model.running.contains_key(key) || queue.slots.find(key).is_none(),
-            "key {key} outlives its object"
-        );
-    }
-}
-
-/// The same harness as a long run: `FUZZ_SECONDS=600 cargo test -p controller-runtime --lib queue::`.
+/// The same as a long run: `FUZZ_SECONDS=600 cargo test --workspace --lib -- no_wish_is_lost`; guided by coverage: the fuzz target `queue`.
 #[test]
 fn no_wish_is_lost_and_no_key_runs_twice_at_once() {
     let histories = (
         prop::collection::vec(op(), 1..120),
         prop::sample::select(vec![0_u64, 400]),
+        prop::sample::select(vec![None, Some(secs(5))]),
     );
-    fuzz(600, &histories, |(ops, debounce)| play(ops, debounce));
-}
-
-fn play(ops: Vec<Op>, debounce: u64) -> Result<(), TestCaseError> {
-    let settings = Settings {
-        debounce: ms(debounce),
-        backoff: Backoff::default().initial(secs(1)).max(secs(8)).jitter(0.0),
-        resync: None,
-    };
-    let mut queue = Queue::new(settings);
-    let mut model = Model::default();
-    let mut now = clock::now();
-    for op in ops {
-        match op {
-            Op::Trigger { key, level, uid } => {
-                let uid_of = uid.map(|uid| Uid::of(&uid.to_string()));
-                queue.trigger(
-                    key,
-                    Wish {
-                        uid: uid_of,
-                        ..wish(level)
-                    },
-                    now,
-                );
-                model.owed.entry(key).or_insert(now);
-                model.gone.remove(&key);
-                if let Some(uid) = uid
-                    && model.uid.insert(key, uid).is_some_and(|old| old != uid)
-                {
-                    model.failures.remove(&key);
-                    model.void.insert(key);
-                }
-            }
-            Op::Gone(key) => {
-                model.void.insert(key);
-                queue.trigger(key, gone(), now);
-                model.owed.remove(&key);
-                model.failures.remove(&key);
-                model.uid.remove(&key);
-                model.gone.insert(key);
-            }
-            Op::Sleep(time) => now += ms(time),
-            Op::Pop => {
-                let ready_before = {
-                    queue.advance(now);
-                    queue.ready()
-                };
-                let popped = queue.pop(now);
-                prop_assert_eq!(popped.is_some(), ready_before > 0);
-                if let Some(popped) = popped {
-                    let key = popped.key;
-                    prop_assert!(popped.since <= now);
-                    prop_assert_eq!(popped.failures, model.failures.get(&key).copied().unwrap_or(0));
-                    prop_assert!(
-                        model.running.insert(key, popped.slot).is_none(),
-                        "key {} runs twice",
-                        key
-                    );
-                    model.owed.remove(&key);
-                    model.void.remove(&key);
-                }
-            }
-            Op::Finish { which, outcome } => {
-                let Some((key, slot)) = model.running.iter().nth(which).map(|(key, slot)| (*key, *slot))
-                else {
-                    continue;
-                };
-                model.running.remove(&key);
-                let uid = model.uid.get(&key).map(ToString::to_string);
-                let next = queue.finish(slot, seen(uid.as_deref()), outcome, now);
-                match outcome {
-                    Outcome::Done | Outcome::Missing | Outcome::Requeue(_) => {
-                        prop_assert_eq!(next.failures, 0);
-                    }
-                    Outcome::Failed(_) => {
-                        let before = model.failures.get(&key).copied().unwrap_or(0);
-                        prop_assert!(next.failures >= before && next.failures <= before + 1);
-                    }
-                }
-                model.failures.insert(key, next.failures);
-                if let Outcome::Requeue(wait) = outcome
-                    && !model.void.contains(&key)
-                {
-                    prop_assert!(next.due <= Some(super::later(now, wait.max(ms(1)))));
-                }
-            }
-        }
-        check(&queue, &model, ms(debounce), secs(1));
-    }
-    comes_to_rest(queue, model, now)
-}
-
-/// Every owed key runs, and nothing is left behind.
-fn comes_to_rest(mut queue: Queue<u8>, mut model: Model, mut now: Instant) -> Result<(), TestCaseError> {
-    for _ in 0..1_000 {
-        for (_, slot) in std::mem::take(&mut model.running) {
-            queue.finish(slot, seen(None), Outcome::Done, now);
-        }
-        while let Some(popped) = queue.pop(now) {
-            model.owed.remove(&popped.key);
-            queue.finish(popped.slot, seen(None), Outcome::Done, now);
-            queue.assert_invariants();
-        }
-        match queue.next_due() {
-            Some(due) => now = due,
-            None => break,
-        }
-    }
-    prop_assert!(model.owed.is_empty(), "owed: {:?}", model.owed);
-    prop_assert_eq!((queue.ready(), queue.running(), queue.waiting()), (0, 0, 0));
-    Ok(())
+    fuzz(600, &histories, |(ops, debounce, resync)| {
+        let debounce = ms(debounce);
+        play(Stage { debounce, resync }, &ops);
+        Ok(())
+    });
 }
