@@ -2,7 +2,14 @@
 
 use std::{error::Error as StdError, task::Context};
 
-use super::{Inlet, Run, Runner, drive::Running, guard::guard, limit::Permit, shared::BUDGET, task::spawn};
+use super::{
+    Inlet, Run, Runner,
+    drive::Running,
+    guard::guard,
+    limit::Permit,
+    shared::BUDGET,
+    task::{Duty, Ended, spawn, spawn_ended},
+};
 use crate::{
     Action, Error,
     clock::Instant,
@@ -91,13 +98,10 @@ where
         let reconcile = &mut self.reconcile;
         let future = guard(|| span.in_scope(|| reconcile(run.clone())));
         let (slot, care) = (popped.slot, self.care.of(&run));
+        let duty = Duty::of(slot, permit, &self.port);
         let task = match future {
-            Ok(future) => spawn(future, span, slot, care, permit, &self.port),
-            // Told as a task that ended at once, so that there is one way for outcomes.
-            Err(message) => {
-                let failed = async move { std::panic::resume_unwind(Box::new(message)) };
-                spawn(failed, span, slot, care, permit, &self.port)
-            }
+            Ok(future) => spawn(future, span, care, duty),
+            Err(message) => spawn_ended(Ended::Panicked(message), span, care, duty),
         };
         let index = slot.index();
         if index >= self.running.len() {

@@ -113,15 +113,30 @@ impl<K: Object, E> Port<K, E> {
     }
 }
 
-/// Leaves a report even if the task is dropped, or the future panics while it is dropped.
-struct Duty<K: Object, E> {
+/// The end of a task: its permit is given back, and its report left, even if the task is dropped, or the future panics while it
+/// is dropped.
+pub(super) struct Duty<K: Object, E> {
+    permit: Option<Permit>,
     port: Arc<Port<K, E>>,
     /// Until the report is left.
     slot: Option<SlotId>,
 }
 
 impl<K: Object, E> Duty<K, E> {
+    pub(super) fn of(slot: SlotId, permit: Option<Permit>, port: &Arc<Port<K, E>>) -> Self {
+        Self {
+            permit,
+            port: Arc::clone(port),
+            slot: Some(slot),
+        }
+    }
+
     fn fulfil(mut self, ended: Ended<E>) {
+        drop(self.permit.take());
+        if !matches!(ended, Ended::Succeeded(_)) {
+            // What OpenTelemetry asks of a span whose work failed; nothing to other listeners.
+            tracing::Span::current().record("otel.status_code", "ERROR");
+        }
         if let Some(slot) = self.slot.take() {
             self.port.leave(slot, ended);
         }
@@ -130,6 +145,7 @@ impl<K: Object, E> Duty<K, E> {
 
 impl<K: Object, E> Drop for Duty<K, E> {
     fn drop(&mut self) {
+        drop(self.permit.take());
         if let Some(slot) = self.slot.take() {
             let message = "the reconcile was dropped before its end".to_owned();
             self.port.leave(slot, Ended::Panicked(message));
@@ -149,6 +165,12 @@ pub(super) struct Cared<K> {
     afterword: Option<(Afterword<K>, Run<K>)>,
 }
 
+impl<K> Cared<K> {
+    fn is_none(&self) -> bool {
+        self.timeout.is_none() && self.afterword.is_none()
+    }
+}
+
 impl<K: Object> Care<K> {
     pub(super) fn of(&self, run: &Run<K>) -> Cared<K> {
         let afterword = self.afterword.clone();
@@ -163,19 +185,13 @@ impl<K: Object> Care<K> {
 pub(super) fn spawn<K, E>(
     reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
     span: tracing::Span,
-    slot: SlotId,
     care: Cared<K>,
-    permit: Option<Permit>,
-    port: &Arc<Port<K, E>>,
+    duty: Duty<K, E>,
 ) -> JoinHandle<()>
 where
     K: Object,
     E: Send + 'static,
 {
-    let duty = Duty {
-        port: Arc::clone(port),
-        slot: Some(slot),
-    };
     // Combinators rather than an async block, which would hold the reconcile twice.
     let caught = AssertUnwindSafe(reconcile)
         .catch_unwind()
@@ -184,45 +200,60 @@ where
             Ok(Err(error)) => Ended::Failed(error),
             Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
         });
-    let end = move |ended| {
-        drop(permit);
-        if !matches!(ended, Ended::Succeeded(_)) {
-            // What OpenTelemetry asks of a span whose work failed; nothing to other listeners.
-            tracing::Span::current().record("otel.status_code", "ERROR");
-        }
-        duty.fulfil(ended);
-    };
-    // Several kinds of task rather than one that has room for what is seldom used.
-    match (care.timeout, care.afterword) {
-        (None, None) => tokio::spawn(caught.map(end).instrument(span)),
-        (Some(limit), None) => tokio::spawn(limited(caught, limit).map(end).instrument(span)),
-        (None, Some(afterword)) => tokio::spawn(followed(caught, afterword).map(end).instrument(span)),
-        (Some(limit), Some(afterword)) => tokio::spawn(
-            followed(limited(caught, limit), afterword)
-                .map(end)
-                .instrument(span),
-        ),
+    if care.is_none() {
+        return tokio::spawn(caught.map(|ended| duty.fulfil(ended)).instrument(span));
     }
+    spawn_with_care(caught.boxed(), span, care, duty)
 }
 
-fn limited<E>(run: impl Future<Output = Ended<E>>, limit: Duration) -> impl Future<Output = Ended<E>> {
-    tokio::time::timeout(limit, run).map(move |ended| ended.unwrap_or(Ended::TimedOut(limit)))
+/// The task of a reconcile that has ended before it began: so there is one way for outcomes.
+pub(super) fn spawn_ended<K, E>(
+    ended: Ended<E>,
+    span: tracing::Span,
+    care: Cared<K>,
+    duty: Duty<K, E>,
+) -> JoinHandle<()>
+where
+    K: Object,
+    E: Send + 'static,
+{
+    spawn_with_care(std::future::ready(ended).boxed(), span, care, duty)
+}
+
+/// Not generic over the reconcile: a kind of task costs the compiler more than an allocation costs the run.
+fn spawn_with_care<K, E>(
+    run: BoxFuture<'static, Ended<E>>,
+    span: tracing::Span,
+    care: Cared<K>,
+    duty: Duty<K, E>,
+) -> JoinHandle<()>
+where
+    K: Object,
+    E: Send + 'static,
+{
+    tokio::spawn(
+        careful(run, care)
+            .map(|ended| duty.fulfil(ended))
+            .instrument(span),
+    )
 }
 
 /// The afterword comes when the run is dropped, and cannot make its outcome another.
-fn followed<K, E>(
-    run: impl Future<Output = Ended<E>>,
-    (afterword, again): (Afterword<K>, Run<K>),
-) -> impl Future<Output = Ended<E>> {
-    run.then(async move |ended| {
-        if let Some(interrupted) = ended.interrupted()
-            && let Ok(last) = guard(|| afterword(again, interrupted))
-        {
-            let caught = AssertUnwindSafe(last).catch_unwind();
-            if !matches!(tokio::time::timeout(AFTERWORD, caught).await, Ok(Ok(()))) {
-                tracing::warn!("what follows an interrupted reconcile did not come to its end");
-            }
+async fn careful<K, E>(run: BoxFuture<'static, Ended<E>>, care: Cared<K>) -> Ended<E> {
+    let ended = match care.timeout {
+        Some(limit) => tokio::time::timeout(limit, run)
+            .await
+            .unwrap_or(Ended::TimedOut(limit)),
+        None => run.await,
+    };
+    if let Some(interrupted) = ended.interrupted()
+        && let Some((afterword, again)) = care.afterword
+        && let Ok(last) = guard(|| afterword(again, interrupted))
+    {
+        let caught = AssertUnwindSafe(last).catch_unwind();
+        if !matches!(tokio::time::timeout(AFTERWORD, caught).await, Ok(Ok(()))) {
+            tracing::warn!("what follows an interrupted reconcile did not come to its end");
         }
-        ended
-    })
+    }
+    ended
 }
