@@ -1,6 +1,6 @@
 //! What a user of `#[controller]` reads.
 //!
-//! Files under `ui/pass` compile and run. Files under `ui/fail/<topic>/<mistake>.rs` do not compile; beside each stands
+//! Files under `ui/pass` compile and run: each is a test target of its own. Files under `ui/fail/<topic>/<mistake>.rs` do not compile; beside each stands
 //! what rustc says. Two gates hold over all of them: a file with so many mistakes yields so many errors, and no error
 //! blames the attribute as a whole.
 
@@ -16,8 +16,17 @@ use std::{
 };
 
 #[test]
-fn good_code_compiles() {
-    trybuild::TestCases::new().pass("ui/pass/*.rs");
+fn all_good_code_is_a_target() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    for file in fs::read_dir(root.join("ui/pass")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let path = format!("path = \"ui/pass/{name}\"");
+        assert!(
+            manifest.contains(&path),
+            "a [[test]] with {path} is missing in Cargo.toml"
+        );
+    }
 }
 
 #[test]

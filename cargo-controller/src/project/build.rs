@@ -18,6 +18,7 @@ use tokio::{
 use super::{
     Project,
     said::{Ear, Said},
+    select::selection,
 };
 use crate::error::Error;
 
@@ -28,7 +29,7 @@ pub(crate) struct Listener<'a> {
     pub(crate) colour: bool,
 }
 
-/// Builds the package and gives the path of its binary.
+/// Builds the package, with what its workspace shares, and gives the path of its binary.
 ///
 /// # Errors
 /// When cargo cannot be started, the build fails, or it is not clear which binary is meant.
@@ -41,7 +42,7 @@ pub(crate) async fn build(
     listener: Option<Listener<'_>>,
 ) -> Result<PathBuf, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(&cargo);
+    let mut command = ours(&cargo);
     command
         .args([
             "build",
@@ -50,13 +51,10 @@ pub(crate) async fn build(
             "--manifest-path",
         ])
         .arg(project.cargo_toml())
+        .args(selection(project, bin, ours(&cargo)).await)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
-    match bin {
-        Some(bin) => command.args(["--bin", bin]),
-        None => command.arg("--bins"),
-    };
     if let Some(listener) = &listener {
         let colour = if listener.colour { "always" } else { "never" };
         command
@@ -64,9 +62,6 @@ pub(crate) async fn build(
             .env("CARGO_TERM_PROGRESS_WHEN", "always")
             .env("CARGO_TERM_PROGRESS_WIDTH", "120")
             .stderr(Stdio::piped());
-    }
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_another_package(name)) {
-        command.env_remove(name);
     }
     let mut child = command.spawn().map_err(|source| Error::Spawn {
         program: cargo.to_string_lossy().into_owned(),
@@ -86,6 +81,15 @@ pub(crate) async fn build(
         Ok(status) if status.success() => binaries.choose(&project.cargo_toml(), bin),
         _ => Err(Error::Build),
     }
+}
+
+/// Cargo, as a shell would start it.
+fn ours(cargo: &OsStr) -> Command {
+    let mut command = Command::new(cargo);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_another_package(name)) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// What cargo told *us* of our package, if it runs us. Some build scripts ask to run again when it changes (ring's, below everything that

@@ -3,6 +3,7 @@
 mod build;
 mod child;
 mod said;
+mod select;
 mod sources;
 
 use std::path::{Path, PathBuf};

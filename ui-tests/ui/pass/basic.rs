@@ -12,7 +12,9 @@ struct App {
 
 impl App {
     async fn connect(client: &Client) -> Result<Self, kube::Error> {
-        Ok(Self { client: client.clone() })
+        Ok(Self {
+            client: client.clone(),
+        })
     }
 }
 

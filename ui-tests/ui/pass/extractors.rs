@@ -5,7 +5,8 @@ use std::sync::Arc;
 use controller_runtime::{
     Action, controller,
     reconcile::{
-        Attempt, Children, Failure, FromReconcile, OrFail, ReconcileError, Reconciler, Recorder, Retry, Run, Status,
+        Attempt, Children, Failure, FromReconcile, OrFail, ReconcileError, Reconciler, Recorder, Retry, Run,
+        Status,
     },
     store::Store,
 };
@@ -44,8 +45,14 @@ async fn reconcile(
     status: Status,
     attempt: Attempt,
 ) -> Result<Action, Failure> {
-    let _ = (pool, client, secrets, pods, nodes, children, recorder, status, attempt);
-    let text = config.data.as_ref().and_then(|data| data.get("n")).map_or("1", String::as_str);
+    let _ = (
+        pool, client, secrets, pods, nodes, children, recorder, status, attempt,
+    );
+    let text = config
+        .data
+        .as_ref()
+        .and_then(|data| data.get("n"))
+        .map_or("1", String::as_str);
     let _: u8 = text.parse().permanent("NotANumber")?;
     Ok(Action::await_change())
 }

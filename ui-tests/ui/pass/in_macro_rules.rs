@@ -20,6 +20,12 @@ controllers! {
 }
 
 fn main() {
-    let kinds = [maps::controller().declaration().clone(), secrets::controller().declaration().clone()];
-    assert_eq!(kinds.map(|declared| declared.primary.resource.kind), ["ConfigMap", "Secret"]);
+    let kinds = [
+        maps::controller().declaration().clone(),
+        secrets::controller().declaration().clone(),
+    ];
+    assert_eq!(
+        kinds.map(|declared| declared.primary.resource.kind),
+        ["ConfigMap", "Secret"]
+    );
 }

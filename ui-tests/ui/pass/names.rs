@@ -22,10 +22,7 @@ struct App {
     Named { #[from]
         a: std::num::ParseIntError },
 })]
-async fn reconcile(
-    mut config: Arc<ConfigMap>,
-    app: Arc<App>,
-) -> Result<Action, Failure> {
+async fn reconcile(mut config: Arc<ConfigMap>, app: Arc<App>) -> Result<Action, Failure> {
     Arc::make_mut(&mut config).data = None;
     let _: u8 = app.name.parse()?;
     Ok(Action::await_change())

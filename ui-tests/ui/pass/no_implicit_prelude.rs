@@ -14,10 +14,12 @@ async fn reconcile(
     object: ::std::sync::Arc<::k8s_openapi::api::core::v1::ConfigMap>,
 ) -> ::std::result::Result<::controller_runtime::Action, Failure> {
     match object.data {
-        ::std::option::Option::Some(_) => ::std::result::Result::Ok(::controller_runtime::Action::await_change()),
-        ::std::option::Option::None => {
-            ::std::result::Result::Err(Failure::Failed { reason: ::std::string::String::new() })
+        ::std::option::Option::Some(_) => {
+            ::std::result::Result::Ok(::controller_runtime::Action::await_change())
         }
+        ::std::option::Option::None => ::std::result::Result::Err(Failure::Failed {
+            reason: ::std::string::String::new(),
+        }),
     }
 }
 

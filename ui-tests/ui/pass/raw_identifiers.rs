@@ -14,7 +14,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 )]
 async fn r#type(r#ref: Arc<ConfigMap>) -> Result<Action, Failure> {
     let _ = r#ref;
-    Err(Failure::Move { r#type: "x".to_owned() })
+    Err(Failure::Move {
+        r#type: "x".to_owned(),
+    })
 }
 
 #[controller]
@@ -26,5 +28,11 @@ fn main() {
     assert_eq!(Final::controller().declaration().name, "configmap-controller");
     let _ = r#match::controller();
     let _ = r#type;
-    assert_eq!(Failure::Move { r#type: "y".to_owned() }.to_string(), "y");
+    assert_eq!(
+        Failure::Move {
+            r#type: "y".to_owned()
+        }
+        .to_string(),
+        "y"
+    );
 }

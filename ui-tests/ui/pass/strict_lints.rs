@@ -44,11 +44,17 @@ pub struct App;
             },
         },
 )]
-pub async fn reconcile(config: Arc<ConfigMap>, _app: Arc<App>, children: Children) -> Result<Action, Failure> {
+pub async fn reconcile(
+    config: Arc<ConfigMap>,
+    _app: Arc<App>,
+    children: Children,
+) -> Result<Action, Failure> {
     children.apply(Vec::<Secret>::new()).await?;
     match &config.data {
         Some(_) => Ok(Action::await_change()),
-        None => Err(Failure::Invalid { field: "data".to_owned() }),
+        None => Err(Failure::Invalid {
+            field: "data".to_owned(),
+        }),
     }
 }
 

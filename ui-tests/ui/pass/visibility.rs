@@ -25,7 +25,7 @@ mod reconcile {
     use super::*;
 
     #[controller(as = Reconcile, name = "three")]
-    pub(in crate) async fn reconcile(_: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    pub(crate) async fn reconcile(_: Arc<ConfigMap>) -> Result<Action, kube::Error> {
         Ok(Action::await_change())
     }
 }
