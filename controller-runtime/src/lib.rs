@@ -53,12 +53,12 @@ pub mod watch;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
-    use crate::queue::model;
+    use crate::queue::history;
 
     /// The history of a queue that these bytes tell.
     pub fn queue(bytes: &[u8]) {
-        let (stage, ops) = model::read(bytes);
-        model::play(stage, &ops);
+        let (stage, ops) = history::read(bytes);
+        history::play(stage, &ops);
     }
 }
 

@@ -14,10 +14,12 @@
 
 mod causes;
 mod heap;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod history;
 mod levels;
 mod look;
 #[cfg(any(test, fuzzing))]
-pub(crate) mod model;
+mod model;
 mod outcome;
 mod ready;
 mod slot;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     After, Outcome, Popped, Queue, Seen, Settings, Wish,
-    model::{OUTCOMES, Op, Stage, play},
+    history::{OUTCOMES, Op, Stage, play},
 };
 use crate::{
     Backoff,
