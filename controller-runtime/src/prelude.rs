@@ -4,7 +4,7 @@
 
 pub use std::{sync::Arc, time::Duration};
 
-pub use kube::{Api, Client, CustomResource, Resource, ResourceExt, api::ObjectMeta};
+pub use kube::{Api, Client, Resource, ResourceExt, api::ObjectMeta};
 
 pub use crate::{
     Action, Backoff, Config, Controller, Operator, backoff,
@@ -17,3 +17,5 @@ pub use crate::{
 pub use controller_macros::controller_test;
 #[cfg(feature = "macros")]
 pub use controller_macros::{ReconcileError, controller};
+#[cfg(feature = "macros")]
+pub use kube::CustomResource;
