@@ -61,7 +61,7 @@ fn primary_moves(
         .map(|number| primary(number, (number + round + 1) % targets))
         .collect();
     let start = Instant::now();
-    let left = deltas.iter().map(|delta| index.primary(delta).len()).sum();
+    let left = deltas.iter().map(|delta| index.primary(delta).left.len()).sum();
     (start.elapsed(), left)
 }
 

@@ -25,7 +25,7 @@ use crate::{
     explain::{self, Via},
     object::{Object, ObjectRef},
     store::{Delta, Listing, Reflector, Store},
-    trigger::{Named, Predicate, References},
+    trigger::{Named, Predicate, References, Repointed},
 };
 
 /// So many objects are read at once for one primary.
@@ -118,13 +118,15 @@ impl<K: Object, T: Related> Bodies<K, T> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a change of a primary, and lets go of what nobody names any more.
-    fn primary(&self, delta: &Delta<K>) {
+    /// Takes note of a change of a primary, and lets go of what nobody names any more. Whether it names others than before.
+    fn primary(&self, delta: &Delta<K>) -> bool {
         let mut named = self.lock();
-        for left in named.index.primary(delta) {
+        let Repointed { changed, left } = named.index.primary(delta);
+        for left in left {
             named.held.remove(&left);
             self.reflector.delete(left.namespace(), left.name());
         }
+        changed
     }
 
     /// Brings everything that this primary names to what the watch last told of it.

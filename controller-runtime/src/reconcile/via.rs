@@ -207,7 +207,7 @@ impl<K: Object, T: Object> Via<T, K> for Index<K, T> {
 
     fn follow<R: Reconciler<Object = K>>(&self, assembly: &mut Assembly<'_, R>) {
         let index = Arc::clone(&self.0);
-        assembly.on_primary(Box::new(move |delta| drop(lock(&index).primary(delta))));
+        assembly.on_primary(Box::new(move |delta| lock(&index).primary(delta).changed));
     }
 }
 

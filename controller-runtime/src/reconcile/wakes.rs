@@ -16,8 +16,9 @@ use crate::{
     watch::Informer,
 };
 
-/// Hears every change of a primary, whatever the predicates say.
-pub(super) type PrimaryHook<K> = Box<dyn FnMut(&Delta<K>) + Send>;
+/// Hears every change of a primary, whatever the predicates say. Whether it must run for it, whatever they say: as one that
+/// names other objects than before.
+pub(super) type PrimaryHook<K> = Box<dyn FnMut(&Delta<K>) -> bool + Send>;
 
 /// The requests of a change that go on to the queue now. What becomes of each is written into the book.
 pub(super) fn admitted<K: Object, T: Object>(
@@ -76,13 +77,17 @@ impl<K: Object + Serialize> OwnTrigger<K> {
     }
 
     fn requests(&mut self, delta: &Delta<K>) -> Vec<Request<K>> {
+        let mut must_run = begins_to_go(delta);
         for hook in &mut self.hooks {
             // The primary's own trigger must not be lost for a panic in the user's function.
-            if let Err(panic) = guard(|| hook(delta)) {
-                tracing::error!(object.ref = %delta.key, %panic, "a function of the attribute panicked; what it reads of this object is not followed");
+            match guard(|| hook(delta)) {
+                Ok(must) => must_run |= must,
+                Err(panic) => {
+                    tracing::error!(object.ref = %delta.key, %panic, "a function of the attribute panicked; what it reads of this object is not followed");
+                }
             }
         }
-        if !self.predicate.passes(delta) && !begins_to_go(delta) {
+        if !must_run && !self.predicate.passes(delta) {
             let change = self.book.heard(&self.via, delta);
             self.book.note(&delta.key, change.as_ref(), Fate::Dropped);
             return Vec::new();

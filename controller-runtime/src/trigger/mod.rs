@@ -21,7 +21,7 @@ pub use own::own;
 pub use owner::owner;
 pub(crate) use owner::owners;
 pub use predicate::Predicate;
-pub use references::{Named, Names, References};
+pub use references::{Named, Names, References, Repointed};
 pub use request::{Cause, Level, Request};
 pub use try_mapped::{Mapped, TryMapped};
 

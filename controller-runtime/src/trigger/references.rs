@@ -85,12 +85,21 @@ impl<T: Object, N: Names<T>> Names<T> for Vec<N> {
     }
 }
 
+/// What a change of a primary did to its references.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Repointed {
+    /// It names other objects than before.
+    pub changed: bool,
+    /// What nobody names any more.
+    pub left: Vec<Named>,
+}
+
 type Read<K> = Box<dyn Fn(&K) -> Vec<Named> + Send + Sync>;
 
 /// Which primaries name which objects of `T`.
 ///
 /// Tell it *every* change of a primary, whatever the predicates say, and before the primary's own trigger; ask it at every
-/// change of a `T`. A primary that begins to name an object is woken by its own change.
+/// change of a `T`. A primary that names other objects than before is for the caller to wake: no target has changed.
 pub struct References<K: Object, T: Object> {
     read: Read<K>,
     /// The values are what `primaries` holds the other way round; no set is empty.
@@ -122,8 +131,8 @@ impl<K: Object, T: Object> References<K, T> {
         }
     }
 
-    /// Takes note of a change of a primary. Gives what nobody names any more.
-    pub fn primary(&mut self, delta: &Delta<K>) -> Vec<Named> {
+    /// Takes note of a change of a primary.
+    pub fn primary(&mut self, delta: &Delta<K>) -> Repointed {
         let primary = Named::new(delta.key.namespace.as_deref(), &delta.key.name);
         let new = delta
             .new
@@ -137,6 +146,7 @@ impl<K: Object, T: Object> References<K, T> {
                 .insert(primary.clone());
         }
         let mut left = self.names.remove(&primary).unwrap_or_default();
+        let changed = left != new;
         left.retain(|old| new.binary_search(old).is_err());
         left.retain(|old| {
             let Some(primaries) = self.named_by.get_mut(old) else {
@@ -150,7 +160,7 @@ impl<K: Object, T: Object> References<K, T> {
         if !new.is_empty() {
             self.names.insert(primary, new);
         }
-        left
+        Repointed { changed, left }
     }
 
     /// What this primary names.

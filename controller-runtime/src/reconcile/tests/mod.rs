@@ -8,6 +8,7 @@ mod children;
 mod lifecycle;
 mod own_writes;
 mod races;
+mod references;
 mod refusals;
 mod relations;
 mod stale;

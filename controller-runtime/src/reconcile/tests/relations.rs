@@ -72,6 +72,35 @@ async fn exactly_those_that_name_an_object_run_when_it_comes_or_goes() {
     running.stop().await;
 }
 
+#[controller(name = "deaf", references(Secret, secret_of), predicates(finalizers))]
+async fn deaf(
+    account: Arc<ServiceAccount>,
+    notes: Arc<Notes>,
+    secrets: Store<Secret>,
+) -> Result<Action, kube::Error> {
+    let found = secret_of(&account).and_then(|name| secrets.get(&name)).is_some();
+    notes.note(format!("{} {found}", account.name_any()));
+    Ok(Action::await_change())
+}
+
+/// kube-rs/kube#1682: what is named is looked at, too, when it is the referring field that changes.
+#[tokio::test(start_paused = true)]
+async fn one_that_names_another_runs_whatever_its_predicates_say() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    world.create(&secret("one")).await;
+    world.create(&service_account("a")).await;
+    let running = world.start(deaf::controller(notes.clone())).await;
+    notes.take();
+    world.label::<ServiceAccount>("a", "secret", "one").await;
+    assert_eq!(notes.take(), ["a true"]);
+    world.label::<ServiceAccount>("a", "other", "label").await;
+    assert_eq!(notes.take(), [""; 0], "it names what it named");
+    world.label::<ServiceAccount>("a", "secret", "two").await;
+    assert_eq!(notes.take(), ["a false"]);
+    running.stop().await;
+}
+
 #[controller(
     name = "lean",
     references(Secret, secret_of, referenced_only),
