@@ -1,7 +1,8 @@
 //! `Children`: the objects that a primary owns, written by server-side apply.
 //!
 //! - [`Children::apply`] takes the *complete* set of one kind: what differs is applied, what is not in it any more is
-//!   deleted, after everything was applied. Nothing is deleted when an apply failed, or when `apply` was not called.
+//!   deleted, after everything was applied. Nothing is deleted when an apply failed, or when `apply` was not called. What
+//!   fails after it undoes nothing.
 //! - [`Children::upsert`] writes one and deletes nothing.
 //! - An object that is somebody else's, or nobody's, is refused unless [`Children::adopt`] was said. Owned is what names this
 //!   primary, by uid, as its *controller*; the version in that reference is renewed with the next apply.
@@ -134,10 +135,21 @@ impl Children {
 
     /// Makes the children of this kind be `set`, all of it and nothing else.
     ///
+    /// When it returns, what is not in the set has been deleted: an error that the function gives afterwards brings nothing
+    /// back. So let what can fail come first: read, compute and check, then apply. Children of several kinds that belong together are
+    /// written with [`upsert`](Self::upsert) first, all of them, and given to `apply` at the end, kind by kind: what is as
+    /// desired by then costs no request.
+    ///
     /// # Errors
     ///
     /// Those of the requests; and a [`Refusal`] (as [`kube::Error::Service`]) for a child that may not be written.
-    /// Every child is tried; the first error is returned, and nothing is deleted.
+    /// Every child is tried; the first error is returned, and nothing is deleted. An error of a deletion leaves the rest for the
+    /// next run.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped, as by the controller's timeout, it has written some of the children, and deleted something only if all were
+    /// written. The next run does the rest.
     pub fn apply<T: Child>(
         &self,
         set: impl IntoIterator<Item = T>,
