@@ -12,7 +12,7 @@ use crate::{args::Args, errors::Diagnostics, expand, function::Function, signatu
 /// The same shape, and the errors.
 pub(crate) fn controller(function: &Function, args: &Args, diagnostics: &Diagnostics) -> TokenStream {
     let stub = stub(function, args);
-    let function = &function.tokens;
+    let function = function.without_const();
     quote! {
         #function
         #stub

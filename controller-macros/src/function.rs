@@ -55,6 +55,36 @@ impl Function {
         }
     }
 
+    /// The item without a `const`. It is told; rustc would tell it again, and all that follows from it.
+    pub(crate) fn without_const(&self) -> TokenStream {
+        let head = self.head.as_ref();
+        let mut is_const = head.is_some_and(|head| head.signature.constness.is_some());
+        let tokens = self.tokens.clone().into_iter();
+        tokens
+            .filter(|token| {
+                let found = matches!(token, TokenTree::Ident(ident) if ident == "const");
+                !(found && std::mem::take(&mut is_const))
+            })
+            .collect()
+    }
+
+    /// Whether the function may be named, and may name, what is deprecated.
+    pub(crate) fn bears_deprecated(&self) -> bool {
+        let mut attributes = self.head.iter().flat_map(|head| &head.attributes);
+        attributes.any(|attribute| {
+            let path = attribute.path();
+            let lists = path.is_ident("allow") || path.is_ident("expect");
+            let named = || {
+                attribute
+                    .meta
+                    .to_token_stream()
+                    .to_string()
+                    .contains("deprecated")
+            };
+            path.is_ident("deprecated") || (lists && named())
+        })
+    }
+
     /// The `#[cfg]`s that decide whether the function exists, to be repeated on everything beside it.
     pub(crate) fn cfgs(&self) -> TokenStream {
         let attributes = self

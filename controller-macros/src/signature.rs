@@ -4,7 +4,7 @@
 //! are the user's; everything is owned, and every type has a name.
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{
     FnArg, GenericArgument, GenericParam, Generics, PatType, PathArguments, ReturnType, Safety, Type,
     Visibility,
@@ -57,17 +57,17 @@ impl<'a> Signature<'a> {
 }
 
 fn check_qualifiers(signature: &syn::Signature, errors: &mut Errors) {
-    if let Some(token) = &signature.constness {
-        errors.push(errors::qualifier(token, "const"));
+    let (constness, function) = (&signature.constness, &signature.fn_token);
+    match (&signature.asyncness, constness) {
+        (None, _) => errors.push(errors::not_async(quote!(#constness #function))),
+        (Some(_), Some(token)) => errors.push(errors::qualifier(token, "const")),
+        (Some(_), None) => {}
     }
     if let Safety::Unsafe(token) = &signature.safety {
         errors.push(errors::qualifier(token, "unsafe"));
     }
     if let Some(abi) = &signature.abi {
         errors.push(errors::qualifier(abi, "extern"));
-    }
-    if signature.asyncness.is_none() {
-        errors.push(errors::not_async(signature.fn_token));
     }
     if let Some(variadic) = &signature.variadic {
         errors.push(errors::variadic(variadic.dots));

@@ -21,7 +21,7 @@ pub use crate::{
     declare::Scope,
     reconcile::{
         Declared, Declares, Field, Inputs, MakeContext, Mapper, NotShared, Options, Outcome, ReconcileError,
-        Reconciler, Retry, Runs, Start, Wiring, cause, controller,
+        Reconciler, Retry, Runs, Start, Surely, Wiring, cause, controller,
     },
     trigger::{Predicate, predicate},
 };

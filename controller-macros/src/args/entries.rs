@@ -93,6 +93,7 @@ fn entry(
 ) -> syn::Result<()> {
     let ident = match next(input) {
         Some(TokenTree::Ident(_)) => input.call(Ident::parse_any)?,
+        Some(TokenTree::Punct(hash)) if hash.as_char() == '#' => return Err(errors::attribute_on_item(hash)),
         Some(token) => return Err(errors::expected_item(token, keys)),
         None => return Ok(()),
     };

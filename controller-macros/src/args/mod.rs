@@ -9,17 +9,19 @@ mod message;
 mod predicate;
 mod relation;
 mod rule;
+mod selector;
 pub(crate) mod value;
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Ident, LitStr, Path, Type, ext::IdentExt, parse::ParseStream, parse::Parser};
+use syn::{Ident, LitStr, Path, Type, parse::ParseStream, parse::Parser};
 
 pub(crate) use entries::{Entry, Form, Key, parse};
 pub(crate) use error_enum::{ErrorEnum, Retry, Variant};
 pub(crate) use message::Message;
 pub(crate) use predicate::Predicate;
-pub(crate) use relation::{Mapper, Relation, RelationKind, Selector};
+pub(crate) use relation::{Mapper, Relation, RelationKind};
 pub(crate) use rule::Rule;
+pub(crate) use selector::Selector;
 pub(crate) use value::{Backoff, Config, Millis};
 
 use crate::errors::{self, Errors};
@@ -102,7 +104,7 @@ impl Args {
             self.mentioned.extend(input.fork().parse::<Type>());
         }
         match key.name {
-            "as" => self.alias = Some(value::parsed(input, entry, Ident::parse_any)?),
+            "as" => self.alias = Some(value::ident(input, entry)?),
             "name" => self.name = Some(value::name(input, entry)?),
             "owns" => self.relations.push(Relation::owns(input, entry, errors)?),
             "watches" => self.relations.push(Relation::watches(input, entry, errors)?),

@@ -1,4 +1,4 @@
-//! Relations: `owns(T, …)`, `watches(T, map(…))`, `references(T, …)`, and what of a kind is watched.
+//! Relations: `owns(T, …)`, `watches(T, map(…))`, `references(T, …)`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -7,6 +7,7 @@ use syn::{Expr, Ident, LitStr, Token, Type, parse::ParseStream, token::Paren};
 use super::{
     Predicate,
     entries::{self, Entry, Form, Key},
+    selector::{FIELDS, LABELS, Selector},
     value,
 };
 use crate::errors::{self, Errors};
@@ -61,13 +62,10 @@ impl RelationKind {
     }
 }
 
-const LABELS: Key = Key::new("labels", Form::Value, "labels = \"app=web\"");
-const FIELDS: Key = Key::new("fields", Form::Value, "fields = \"metadata.name=web\"");
 const METADATA_ONLY: Key = Key::new("metadata_only", Form::Flag, "metadata_only");
 const REFERENCED_ONLY: Key = Key::new("referenced_only", Form::Flag, "referenced_only");
 const PREDICATES: Key = Key::new("predicates", Form::List, "predicates(generation)");
 
-const SELECTOR_KEYS: &[Key] = &[LABELS, FIELDS];
 const RELATION_KEYS: &[Key] = &[LABELS, FIELDS, METADATA_ONLY, PREDICATES];
 const REFERENCES_KEYS: &[Key] = &[LABELS, FIELDS, METADATA_ONLY, REFERENCED_ONLY, PREDICATES];
 const WATCHES_KEYS: &[Key] = &[
@@ -238,34 +236,5 @@ impl Options {
             referenced_only,
             predicates,
         }
-    }
-}
-
-/// Which objects of a kind are watched.
-#[derive(Default)]
-pub(crate) struct Selector {
-    pub(crate) labels: Option<LitStr>,
-    pub(crate) fields: Option<LitStr>,
-}
-
-impl Selector {
-    pub(crate) fn parse(input: ParseStream<'_>, errors: &mut Errors) -> Self {
-        let mut selector = Self::default();
-        entries::parse(input, SELECTOR_KEYS, errors, &mut |entry, input, _| {
-            selector.take(entry, input)
-        });
-        selector
-    }
-
-    fn take(&mut self, entry: &Entry, input: ParseStream<'_>) -> syn::Result<()> {
-        let literal = value::text(input, entry)?;
-        if literal.value().trim().is_empty() {
-            return Err(errors::empty_selector(literal.span(), entry.key.name));
-        }
-        match entry.key.name {
-            "labels" => self.labels = Some(literal),
-            _ => self.fields = Some(literal),
-        }
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenTree};
 use syn::{
-    Expr, Lit, LitStr, Path, Type,
+    Expr, Ident, Lit, LitStr, Path, Token, Type,
     parse::{Parse, ParseStream},
     spanned::Spanned,
 };
@@ -22,6 +22,17 @@ pub(crate) fn parsed<T>(
 
 pub(crate) fn text(input: ParseStream<'_>, entry: &Entry) -> syn::Result<LitStr> {
     parsed(input, entry, Parse::parse)
+}
+
+/// One name, and no path.
+pub(crate) fn ident(input: ParseStream<'_>, entry: &Entry) -> syn::Result<Ident> {
+    parsed(input, entry, |input| {
+        let ident = input.parse()?;
+        if input.peek(Token![::]) {
+            return Err(input.error("a path"));
+        }
+        Ok(ident)
+    })
 }
 
 pub(crate) fn path(input: ParseStream<'_>, entry: &Entry) -> syn::Result<Path> {

@@ -18,6 +18,13 @@ pub(crate) fn expected_item(token: impl ToTokens, keys: &[Key]) -> Error {
     )
 }
 
+pub(crate) fn attribute_on_item(token: impl ToTokens) -> Error {
+    Error::new_spanned(
+        token,
+        "single items cannot have attributes: write the whole attribute once for each variant, `#[cfg_attr(feature = \"secrets\", controller(…))]`",
+    )
+}
+
 pub(crate) fn expected_comma(token: impl ToTokens) -> Error {
     Error::new_spanned(token, "items are separated by commas: write `,` before this")
 }

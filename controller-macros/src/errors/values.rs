@@ -17,6 +17,20 @@ pub(crate) fn empty_selector(span: Span, key: &str) -> Error {
     )
 }
 
+pub(crate) fn not_labels(span: Span) -> Error {
+    Error::new(
+        span,
+        "not a selector of labels: write requirements such as \"app=web\", \"tier in (front, back)\" or \"!legacy\", with commas between them",
+    )
+}
+
+pub(crate) fn not_fields(span: Span) -> Error {
+    Error::new(
+        span,
+        "not a selector of fields: write \"metadata.name=web\" or \"type!=Opaque\", with commas between them",
+    )
+}
+
 pub(crate) fn not_a_duration(span: Span) -> Error {
     Error::new(
         span,

@@ -33,7 +33,7 @@ pub(crate) fn controller(function: &Function, model: &Model<'_>) -> TokenStream 
         .map(|error| error_enum(error, &p))
         .unwrap_or_default();
     let handle = handle(model.type_name, Some(model.visibility), model.generics, &p);
-    let reconciler = reconciler(model, &p);
+    let reconciler = reconciler(function, model, &p);
     let witnesses = witnesses(model, &p);
     let constructor = constructor(model);
     let function = &function.tokens;
@@ -43,7 +43,7 @@ pub(crate) fn controller(function: &Function, model: &Model<'_>) -> TokenStream 
         #cfgs #handle
         #cfgs const _: () = {
             #[allow(unused_imports)]
-            use #p::NotShared as _;
+            use #p::{NotShared as _, Surely as _};
             #reconciler
             #(#witnesses)*
             #constructor
@@ -77,12 +77,13 @@ pub(crate) fn handle(
     }
 }
 
-fn reconciler(model: &Model<'_>, p: &TokenStream) -> TokenStream {
+fn reconciler(function: &Function, model: &Model<'_>, p: &TokenStream) -> TokenStream {
     let Model { generics, object, .. } = model;
     let (parameters, arguments, bounds) = generics.split_for_impl();
     let markers = markers(generics);
     let context = context(model);
     let wiring = wiring::wiring(model, p);
+    let deprecated = function.bears_deprecated().then(|| quote!(#[allow(deprecated)]));
     let declaration = quote_spanned! {model.function.span()=>
         struct __Reconciler #generics (#(#p::Marker<#markers>),*) #bounds;
     };
@@ -90,7 +91,7 @@ fn reconciler(model: &Model<'_>, p: &TokenStream) -> TokenStream {
         #declaration
 
         #[automatically_derived]
-        #[allow(deprecated)]
+        #deprecated
         impl #parameters #p::Reconciler for __Reconciler #arguments #bounds {
             type Object = #object;
             type Context = #context;
@@ -158,9 +159,9 @@ fn start(model: &Model<'_>) -> TokenStream {
     let span = model.object.span();
     let p = private(model.args, span);
     if model.dynamic {
-        quote_spanned!(span=> #p::Start::of(__kind))
+        quote_spanned!(span=> <#p::Start<_>>::of(__kind))
     } else {
-        quote_spanned!(span=> #p::Start::new())
+        quote_spanned!(span=> <#p::Start<_>>::new())
     }
 }
 

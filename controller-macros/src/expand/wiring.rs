@@ -80,7 +80,11 @@ fn relation(relation: &Relation, model: &Model<'_>, p: &TokenStream) -> TokenStr
         RelationKind::Watches(mapper) => {
             let watches = method("watches");
             let via = match mapper {
-                Mapper::Map(function) => called(model, "Mapper", "map", &target, function),
+                Mapper::Map(function) => {
+                    let mapped = called(model, "Mapper", "map", &target, function);
+                    let surely = Ident::new("surely", function.span());
+                    quote!(#mapped.#surely())
+                }
                 Mapper::TryMap(function) => called(model, "Mapper", "try_map", &target, function),
                 Mapper::All(span) => {
                     let (p, object) = (super::private(model.args, *span), model.object);

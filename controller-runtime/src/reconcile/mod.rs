@@ -26,6 +26,7 @@ mod requests;
 mod run;
 mod start;
 mod status;
+mod surely;
 #[cfg(test)]
 mod tests;
 mod via;
@@ -55,6 +56,8 @@ pub use relation::{Reconciled, Related};
 pub use run::Run;
 pub use start::Start;
 pub use status::Status;
+#[doc(hidden)]
+pub use surely::{Mapped, Sure, Surely, Unknown};
 pub use via::{Field, Mapper};
 pub use wiring::{Reconciling, Wiring};
 

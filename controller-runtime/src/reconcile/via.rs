@@ -2,10 +2,11 @@
 
 use std::{
     fmt,
+    marker::PhantomData,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Reconciler, assembly::Assembly};
+use super::{Mapped, Reconciler, assembly::Assembly};
 use tokio::sync::Notify;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     object::{Object, ObjectRef},
     runner::guard,
     store::{Delta, DeltaCause, Store},
-    trigger::{self, Mapped, Names, References, Request, TryMapped},
+    trigger::{self, Names, References, Request, TryMapped},
 };
 
 /// From a change of a related object to the primaries that must run.
@@ -53,15 +54,17 @@ struct Owed<T: Object, K: Object> {
 }
 
 impl<T: Object, K: Object> Mapper<T, K> {
-    /// Takes what it gives as a list; `Option`, `Vec` and every other iterator will do.
-    pub fn map<F, I>(map: F) -> Self
+    /// Takes what it gives as a list; `Option`, `Vec` and every other iterator will do, but for a `Result`.
+    pub fn map<F, I>(map: F) -> Mapped<T, K, I>
     where
         F: Fn(&T) -> I + Send + Sync + 'static,
         I: IntoIterator<Item = ObjectRef<K>>,
     {
-        Self(Map::Sure(Box::new(move |object| {
-            map(object).into_iter().collect()
-        })))
+        let keys = move |object: &T| map(object).into_iter().collect();
+        Mapped {
+            mapper: Self(Map::Sure(Box::new(keys))),
+            given: PhantomData,
+        }
     }
 
     /// Every primary there is.
@@ -97,7 +100,7 @@ impl<T: Object, K: Object> Owed<T, K> {
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn requests(mapped: Mapped<K, String>, primaries: &Store<K>) -> Vec<Request<K>> {
+    fn requests(mapped: trigger::Mapped<K, String>, primaries: &Store<K>) -> Vec<Request<K>> {
         if let Some(error) = mapped.error {
             tracing::warn!(mapped = std::any::type_name::<T>(), %error, "a mapper failed; it is called again");
         }

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use controller_runtime::{Action, controller};
-use k8s_openapi::api::core::v1::ConfigMap;
+use controller_runtime::{Action, controller, object::ObjectRef, store::Store};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
 /// Docs above.
 #[allow(clippy::unused_async)]
@@ -29,7 +29,18 @@ async fn old(_: Arc<ConfigMap>) -> Result<Action, kube::Error> {
     panic!("a diverging body has every type")
 }
 
+#[deprecated = "take `ConfigMap`"]
+type Old = ConfigMap;
+
+/// A deprecated kind, borne on purpose: what is generated names it, too.
+#[controller(watches(Secret, map(|_| None::<ObjectRef<Old>>)), references(Secret, |map| map.metadata.name.clone()))]
+#[allow(deprecated)]
+async fn bearing(_: Arc<Old>, _: Store<Secret>) -> Result<Action, kube::Error> {
+    Ok(Action::await_change())
+}
+
 fn main() {
+    let _ = bearing::controller();
     let _ = reconcile::controller();
     let _ = old::controller();
 }

@@ -1,0 +1,15 @@
+//! `crate` leads nowhere.
+
+use std::sync::Arc;
+
+use controller_runtime::{Action, controller};
+use k8s_openapi::api::core::v1::ConfigMap;
+
+#[controller(crate = runtime)]
+async fn reconcile(_object: Arc<ConfigMap>) -> Result<Action, kube::Error> {
+    Ok(Action::await_change())
+}
+
+fn main() {
+    let _ = reconcile::controller();
+}
