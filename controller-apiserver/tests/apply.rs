@@ -323,3 +323,38 @@ async fn fields_of_events_have_owners_across_both_groups() {
     let (_, seen) = send(&server, "GET", new, "application/json", &Value::Null).await;
     assert_eq!(seen["metadata"]["managedFields"][0]["apiVersion"], "v1");
 }
+
+/// A write of the object does not take its status away from who wrote that, in whatever version it is.
+#[tokio::test(start_paused = true)]
+async fn a_status_keeps_its_owner_under_writes_in_another_version() {
+    let server = Server::new();
+    let path =
+        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers/a");
+    let scaler = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"},
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}}});
+    assert_eq!(apply(&server, &path("v2"), "user", &scaler).await.0, 201);
+    let merge = "application/merge-patch+json";
+    let status = json!({"status": {"desiredReplicas": 2}});
+    let (code, _) = send(
+        &server,
+        "PATCH",
+        &format!("{}/status?fieldManager=scaler", path("v2")),
+        merge,
+        &status,
+    )
+    .await;
+    assert_eq!(code, 200);
+    for version in ["v1", "v2"] {
+        let patch = json!({"metadata": {"labels": {"by": version}}, "status": {"desiredReplicas": 9}});
+        let main = format!("{}?fieldManager=user", path(version));
+        let (code, patched) = send(&server, "PATCH", &main, merge, &patch).await;
+        assert_eq!((code, &patched["status"]["desiredReplicas"]), (200, &json!(2)));
+        let owners = patched["metadata"]["managedFields"].as_array().unwrap();
+        let owner = owners.iter().find(|owner| owner["manager"] == "scaler").unwrap();
+        assert_eq!(
+            owner["fieldsV1"]["f:status"]["f:desiredReplicas"],
+            json!({}),
+            "{version}"
+        );
+    }
+}

@@ -140,6 +140,12 @@ impl Writer<'_> {
                     let new = self.convert(new, &entry.api_version);
                     let compared =
                         compare(&schema, &old, &new).map_err(|error| internal(error, "compare objects"))?;
+                    // The strategies of custom resources name what they reset in the version of the request alone.
+                    let compared = if self.target.builtin {
+                        compared.excluding(self.reset)
+                    } else {
+                        compared
+                    };
                     by_version.entry(entry.api_version.clone()).or_insert(compared)
                 }
             };
