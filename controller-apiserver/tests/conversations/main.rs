@@ -17,6 +17,7 @@
 )]
 
 mod check;
+mod exchange;
 mod path;
 mod player;
 mod prepare;
@@ -56,7 +57,9 @@ async fn play(
     recording: &Value,
     global: &Value,
 ) -> Vec<(String, String)> {
-    let recording = &variation.of(recording);
+    let Some(recording) = &variation.of(recording) else {
+        return Vec::new();
+    };
     let scenario = &recording["scenario"];
     let mut player = Player::new(server, variation, scenario, global);
     let outcomes = async {
@@ -223,7 +226,10 @@ async fn vary(variation: Variation) {
         let differences = play(server(), variation, &recording, &global).await;
         failed.push_str(&unknown(&recording, differences));
     }
-    assert!(failed.is_empty(), "varied, it is answered otherwise:\n{failed}");
+    assert!(
+        failed.is_empty(),
+        "{variation:?}: it is answered otherwise:\n{failed}"
+    );
 }
 
 /// Other kinds, other fields, another encoding, and a rehearsal of every write.
@@ -235,6 +241,51 @@ async fn variations_are_answered_as_what_was_recorded() {
 #[tokio::test(start_paused = true)]
 async fn what_changes_nothing_is_answered_alike_in_any_order() {
     vary(Variation::Shuffled).await;
+}
+
+/// Scenarios about ConfigMaps, with another built-in kind that they are true of.
+async fn exchange(kind: &str) {
+    let kind = exchange::KINDS.iter().find(|known| known.name == kind).unwrap();
+    let global = read(&recorded().join("global.json"));
+    let shared = server();
+    let (mut count, mut failed) = (0, String::new());
+    for recording in recordings() {
+        if exchange::exchanged(&recording, kind).is_none() {
+            continue;
+        }
+        count += 1;
+        let alone = recording["scenario"]["exclusive"] == true;
+        let server = if alone { server() } else { shared.clone() };
+        let differences = play(server, Variation::Exchanged(kind), &recording, &global).await;
+        failed.push_str(&unknown(&recording, differences));
+    }
+    assert!(failed.is_empty(), "{}:\n{failed}", kind.name);
+    assert!(count >= 45, "{count} scenarios");
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_are_answered_as_config_maps() {
+    exchange("Secret").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn service_accounts_are_answered_as_config_maps() {
+    exchange("ServiceAccount").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn limit_ranges_are_answered_as_config_maps() {
+    exchange("LimitRange").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn resource_quotas_are_answered_as_config_maps() {
+    exchange("ResourceQuota").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn roles_are_answered_as_config_maps() {
+    exchange("Role").await;
 }
 
 /// Conversations that do not touch each other, several at once on one server: steps in other orders.

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::exchange::{self, exchanged};
+
 /// How a scenario is played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Variation {
@@ -16,6 +18,8 @@ pub enum Variation {
     Varied,
     /// Steps that change nothing, reads and refused writes, come in another order among themselves.
     Shuffled,
+    /// A built-in kind stands for ConfigMap.
+    Exchanged(&'static exchange::Kind),
 }
 
 impl Variation {
@@ -66,12 +70,12 @@ impl Variation {
         order
     }
 
-    /// The recording of the scenario that is played.
-    pub fn of(self, recording: &Value) -> Value {
-        if self == Self::Varied {
-            renamed(recording)
-        } else {
-            recording.clone()
+    /// The recording of the scenario that is played; none if it cannot be varied so.
+    pub fn of(self, recording: &Value) -> Option<Value> {
+        match self {
+            Self::Varied => Some(renamed(recording)),
+            Self::Exchanged(kind) => exchanged(recording, kind),
+            Self::AsRecorded | Self::Shuffled => Some(recording.clone()),
         }
     }
 }
