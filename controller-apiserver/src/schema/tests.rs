@@ -1,5 +1,6 @@
 //! Real definitions and samples, and mistakes made in them.
 
+mod broken_rules;
 mod mistakes;
 mod server;
 
