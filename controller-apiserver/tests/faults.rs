@@ -139,6 +139,24 @@ async fn answers_can_be_late_or_stall() {
     server.settle().await.unwrap();
 }
 
+/// The headers promised more than comes: the write is done, and its answer no whole object.
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_cut_in_the_middle_of_an_answer() {
+    let server = Server::new();
+    server
+        .faults()
+        .inject(When::verb(Verb::Create).times(1), Fault::CutBody);
+    let response = create(&server, "a").await.unwrap();
+    assert_eq!(response.status(), 201);
+    let mut body = response.into_body();
+    let half = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(!half.is_empty() && serde_json::from_slice::<Value>(&half).is_err());
+    assert!(body.frame().await.unwrap().is_err());
+    assert_eq!(get(&server, &format!("{MAPS}/a")).await.0, 200);
+    assert_eq!(server.journal().entries()[0].fault, "cut-body");
+    server.settle().await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn streams_end_early_in_every_way() {
     let query =
@@ -386,6 +404,7 @@ async fn every_fault_has_a_word_on_the_admin_path() {
         json!({"type": "forget-continue"}),
         json!({"type": "stale-reads", "revisions": 1}),
         json!({"type": "stall-body"}),
+        json!({"type": "cut-body"}),
     ];
     for fault in &faults {
         let script = json!({"when": {"verb": "patch", "resource": "nothing"}, "fault": fault});

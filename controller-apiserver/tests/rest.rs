@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use controller_apiserver::{Fault, Server, Verb, When};
+use controller_apiserver::{Entry, Fault, Server, Verb, When};
 use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::api::{Api, DeleteParams, ListParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::runtime::watcher;
 use serde_json::json;
 
@@ -103,4 +104,73 @@ async fn faults_meet_what_they_match_and_no_more() {
     let hung = tokio::time::timeout(Duration::from_secs(3600), api.get("a")).await;
     assert!(hung.is_err(), "no answer, ever");
     server.settle().await.unwrap();
+}
+
+/// Who did what to which object, when in the server's time, and how that ended; and the questions to it.
+#[tokio::test(start_paused = true)]
+async fn the_journal_tells_who_did_what_when_and_how_it_ended() {
+    use controller_apiserver::access::{MASTERS, User};
+    let server = Server::new();
+    let as_user = |name: &str| server.client_as_named(User::new(name, [MASTERS]), format!("{name}-agent"));
+    let maps = Api::<ConfigMap>::namespaced(as_user("anna"), "default");
+    let start = server.now();
+    maps.create(&PostParams::default(), &config_map("a"))
+        .await
+        .unwrap();
+    server.advance(Duration::from_secs(60)).await.unwrap();
+    server.jump_clock(jiff::SignedDuration::from_secs(3600));
+    let deployments = Api::<Deployment>::namespaced(as_user("bert"), "default");
+    let patch = Patch::Merge(json!({"status": {"replicas": 1}}));
+    let missing = deployments
+        .patch_status("x", &PatchParams::default(), &patch)
+        .await;
+    assert!(missing.is_err());
+
+    let journal = server.journal();
+    let [created, patched] = journal.entries() else {
+        panic!("{journal}");
+    };
+    let place = |entry: &Entry| {
+        let parts = [
+            &entry.group,
+            &entry.resource,
+            &entry.subresource,
+            &entry.namespace,
+            &entry.name,
+        ];
+        parts.map(String::as_str).join("|")
+    };
+    assert_eq!(place(created), "|configmaps||default|");
+    assert_eq!(place(patched), "apps|deployments|status|default|x");
+    assert_eq!(
+        (created.user.as_str(), created.verb, created.code),
+        ("anna", "create", 201)
+    );
+    assert_eq!(
+        (patched.user.as_str(), patched.verb, patched.code),
+        ("bert", "patch", 404)
+    );
+    assert_eq!(
+        (&*patched.reason, &*patched.user_agent),
+        ("NotFound", "bert-agent")
+    );
+    assert_eq!(created.time, start);
+    assert_eq!(
+        patched.time.duration_since(start).as_secs(),
+        3660,
+        "with the jump of the clock"
+    );
+
+    for (question, answer) in [
+        (journal.verb(Verb::Create), created),
+        (journal.user("anna"), created),
+        (journal.resource("configmaps"), created),
+        (journal.writes(), created),
+        (journal.name("x"), patched),
+        (journal.after(created.sequence), patched),
+        (journal.filter(|entry| entry.code >= 400), patched),
+    ] {
+        assert_eq!(question.entries(), std::slice::from_ref(answer));
+    }
+    assert_eq!(journal.to_ndjson().lines().count(), 2);
 }

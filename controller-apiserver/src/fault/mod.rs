@@ -193,6 +193,8 @@ pub enum Fault {
     StaleReads(u64),
     /// Headers and half of the body come, and then nothing more.
     StallBody,
+    /// Headers and half of the body come, then the connection is cut.
+    CutBody,
 }
 
 impl Fault {
@@ -224,6 +226,7 @@ impl Fault {
             Self::ForgetContinue => "forget-continue",
             Self::StaleReads(_) => "stale-reads",
             Self::StallBody => "stall-body",
+            Self::CutBody => "cut-body",
         }
     }
 }

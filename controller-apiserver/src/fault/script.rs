@@ -80,6 +80,7 @@ enum Kind {
         revisions: u64,
     },
     StallBody,
+    CutBody,
 }
 
 impl Script {
@@ -150,6 +151,7 @@ impl Kind {
             Self::ForgetContinue => Fault::ForgetContinue,
             Self::StaleReads { revisions } => Fault::StaleReads(revisions),
             Self::StallBody => Fault::StallBody,
+            Self::CutBody => Fault::CutBody,
         }
     }
 }

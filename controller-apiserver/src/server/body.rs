@@ -1,6 +1,5 @@
 //! Bodies of answers: bytes, or the lines of a watch.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,6 +9,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use http_body::{Frame, SizeHint};
 
+use super::client::Disconnected;
 use super::flight::Flight;
 use crate::watch::WatchStream;
 
@@ -23,6 +23,8 @@ enum Kind {
     Lines(BoxStream<'static, Bytes>),
     /// One piece, and then nothing, not even the end.
     Stalled(Option<Bytes>),
+    /// One piece, and then the connection is gone.
+    Cut(Option<Bytes>),
 }
 
 impl fmt::Debug for Body {
@@ -31,6 +33,7 @@ impl fmt::Debug for Body {
             Kind::Whole(..) => "Body(bytes)",
             Kind::Lines(_) => "Body(watch)",
             Kind::Stalled(_) => "Body(stalled)",
+            Kind::Cut(_) => "Body(cut)",
         })
     }
 }
@@ -56,6 +59,14 @@ impl Body {
         }
     }
 
+    /// Half of the body, and then the end of the connection.
+    pub(super) fn cut(self) -> Self {
+        match self.stalled().0 {
+            Kind::Stalled(half) => Self(Kind::Cut(half)),
+            other => Self(other),
+        }
+    }
+
     /// The request counts as in flight until the body was read.
     pub(super) fn keep(&mut self, flight: Flight) {
         if let Kind::Whole(_, place) = &mut self.0 {
@@ -66,12 +77,12 @@ impl Body {
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Disconnected;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Disconnected>>> {
         match &mut self.0 {
             Kind::Whole(bytes, flight) => {
                 let frame = bytes
@@ -85,6 +96,10 @@ impl http_body::Body for Body {
                 Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
                 None => Poll::Pending,
             },
+            Kind::Cut(bytes) => Poll::Ready(Some(match bytes.take() {
+                Some(bytes) => Ok(Frame::data(bytes)),
+                None => Err(Disconnected),
+            })),
             Kind::Lines(lines) => lines
                 .poll_next_unpin(cx)
                 .map(|line| line.map(|line| Ok(Frame::data(line)))),
@@ -98,7 +113,7 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Kind::Whole(bytes, _) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Kind::Lines(_) | Kind::Stalled(_) => SizeHint::default(),
+            Kind::Lines(_) | Kind::Stalled(_) | Kind::Cut(_) => SizeHint::default(),
         }
     }
 }

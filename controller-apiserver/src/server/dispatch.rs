@@ -130,6 +130,9 @@ impl Server {
                 flight.park(true);
                 response.map(Body::stalled)
             }
+            Ok(response) if faults.iter().any(|fault| matches!(fault, Fault::CutBody)) => {
+                response.map(Body::cut)
+            }
             Ok(response) => response,
             Err(error) => answer::refusal(&error, media, &warnings),
         })

@@ -179,6 +179,38 @@ async fn a_definition_takes_its_objects_with_it() {
     assert_eq!(watch.take().await.last().unwrap(), "DELETED held");
 }
 
+/// A definition that is deleted and made again begins anew: without the old objects, and for new watches.
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_comes_back_has_none_of_its_old_objects() {
+    let cluster = Cluster::new().await;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let path = format!("{definitions}/widgets.x.io");
+    let (_, mut definition) = cluster.get(&path).await;
+    cluster
+        .post(WIDGET.path, WIDGET.object("old", 0, json!({})))
+        .await;
+    let before = cluster.watch(WIDGET.path).await;
+    cluster.delete(&path, json!({})).await;
+    cluster.settle().await;
+    assert_eq!(before.take().await.last().unwrap(), "DELETED old");
+    assert_eq!(cluster.get(WIDGET.path).await.0, 404);
+
+    definition["metadata"] = json!({"name": "widgets.x.io"});
+    definition.as_object_mut().unwrap().remove("status");
+    cluster.post(definitions, definition).await;
+    cluster.settle().await;
+    let (code, list) = cluster.get(WIDGET.path).await;
+    assert_eq!((code, &list["items"]), (200, &json!([])));
+    let after = cluster.watch(WIDGET.path).await;
+    let made = cluster
+        .post(WIDGET.path, WIDGET.object("old", 0, json!({})))
+        .await;
+    assert_eq!(made["metadata"]["generation"], 1);
+    cluster.settle().await;
+    assert_eq!(after.take().await, ["ADDED old"]);
+    assert_eq!(before.take().await, [""; 0], "the old watch has ended");
+}
+
 /// Puts an object under a further owner.
 async fn adopt(cluster: &Cluster, item: &str, owner: &Value, block: bool) {
     let (code, answer) = cluster

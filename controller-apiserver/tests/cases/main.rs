@@ -13,6 +13,7 @@
     reason = "a test, in several files"
 )]
 
+mod account;
 mod conversion;
 mod deletion;
 mod gap;
