@@ -11,8 +11,9 @@ use tower::BoxError;
 use super::client::Disconnected;
 use super::flight::Flight;
 use super::incoming::{Incoming, Refusal, text};
+use super::query::Query;
 use super::route::{Route, Target, route};
-use super::{Body, Server, answer, metrics};
+use super::{Body, Server, answer, health, metrics};
 use crate::call::{Answer, Call, Session, Verb};
 use crate::codec::accept::Accept;
 use crate::codec::body::LIMIT;
@@ -78,7 +79,10 @@ impl Server {
             Route::Control(rest) => self.control(&rest, &head.method, &bytes),
             Route::Refused(error) => answer::refusal(&error, media, &[]),
             Route::Version => answer::json(200, &discovery::version()),
-            Route::Health => answer::text(200, "ok"),
+            Route::Health => {
+                let query = Query::parse(head.uri.query().unwrap_or_default());
+                answer::text(200, &health::text(head.uri.path(), &query))
+            }
             Route::Metrics => metrics::answer(&self.inner.state()),
             Route::Discovery(wanted) => {
                 discovery::answer(&self.inner.state().registry, &wanted, &head.method, &head.headers)

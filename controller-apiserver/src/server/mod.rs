@@ -8,6 +8,7 @@ mod client;
 mod control;
 mod dispatch;
 mod flight;
+mod health;
 mod incoming;
 mod install;
 mod metrics;

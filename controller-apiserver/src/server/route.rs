@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::query;
+use super::{health, query};
 use crate::registry::{Registry, Resource};
 use crate::status::ApiError;
 
@@ -67,11 +67,8 @@ pub(crate) fn route(registry: &Registry, path: &str) -> Route {
     match *segments.as_slice() {
         ["version"] => Route::Version,
         ["metrics"] => Route::Metrics,
-        ["healthz" | "livez" | "readyz"]
-        | [
-            "healthz" | "livez" | "readyz",
-            "ping" | "log" | "etcd" | "informer-sync",
-        ] => Route::Health,
+        ["healthz" | "livez" | "readyz"] => Route::Health,
+        ["healthz" | "livez" | "readyz", check] if health::CHECKS.contains(&check) => Route::Health,
         ["api"] => Route::Discovery(Discovery::CoreVersions),
         ["apis"] => Route::Discovery(Discovery::Groups),
         ["-", ref rest @ ..] => Route::Control(rest.join("/")),
