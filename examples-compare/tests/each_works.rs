@@ -151,6 +151,21 @@ async fn each_does_what_the_example_does() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The table of `examples/README.md`.
+#[test]
+fn the_lines_are_as_told() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = fs::read_to_string(here.join("../examples/README.md")).expect("it is there");
+    let counted = std::process::Command::new(here.join("count")).output();
+    let counted = String::from_utf8(counted.expect("bash is there").stdout).expect("it is UTF-8");
+    for line in counted.lines().skip(1) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        let row = format!("| `{}` | {} | {} |", cells[0], cells[1], cells[2]);
+        assert!(table.contains(&row), "not in the table: {row}");
+    }
+    assert_eq!(counted.lines().count(), ALL.len() + 1, "{counted}");
+}
+
 impl Plain {
     /// What is not as it should be.
     async fn wrong(&self) -> Option<String> {
