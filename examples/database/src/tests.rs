@@ -68,6 +68,19 @@ async fn users_come_and_go_with_their_secrets(cluster: Cluster) {
     assert!(cluster.find::<Secret>("orders-report").await.is_none());
 }
 
+/// What `cargo controller dev` applies: two are made, and one is refused.
+#[controller_test]
+async fn the_databases_to_try_it_with_are_made(cluster: Cluster) {
+    let server = started(&cluster).await;
+    cluster
+        .apply(include_str!("../manifests/10-databases.yaml"))
+        .await;
+    cluster.settle().await;
+    let users = ["default_orders/app", "default_orders/report", "default_stock/app"];
+    assert_eq!(server.all_users(), users);
+    assert_eq!(ready(&cluster).await.0, "True");
+}
+
 #[controller_test]
 async fn a_password_is_replaced_after_its_time(cluster: Cluster) {
     started(&cluster).await;

@@ -49,6 +49,16 @@ async fn the_status_follows_the_servers(cluster: Cluster) {
     assert_eq!(holds(&started, "Ready"), "True");
 }
 
+/// What `cargo controller dev` applies.
+#[controller_test(run = operator(), workloads = "1s")]
+async fn the_websites_to_try_it_with_are_served(cluster: Cluster) {
+    cluster.apply(include_str!("../manifests/10-websites.yaml")).await;
+    cluster.advance(Duration::from_secs(2)).await;
+    assert_eq!(status(&cluster).await.ready, "3/3");
+    let handbook = cluster.get::<Website>("handbook").await;
+    assert_eq!(handbook.status.unwrap().ready, "1/1");
+}
+
 /// As `kubectl scale` and an autoscaler do it.
 #[controller_test(run = operator(), workloads = "1s")]
 async fn it_is_scaled_like_a_deployment(cluster: Cluster) {
