@@ -259,7 +259,7 @@ fn an_edit_of_a_manifest_is_taken_up() {
     assert!(session.child.wait().expect("it is ours").success());
 }
 
-/// In a terminal of its own, which `script` makes: a table below the lines; after Ctrl-C cursor and echo are as they were.
+/// In a terminal of its own, which `script` makes: a table below the lines, without colour if so wished; after Ctrl-C cursor and echo are as they were.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_shows_a_table_and_is_given_back() {
@@ -305,6 +305,9 @@ fn a_terminal_shows_a_table_and_is_given_back() {
         assert!(shown.contains(part), "no {part:?} in {shown}");
     }
     assert!(!shown.contains("typed"), "{shown}");
+    for colour in ["\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"] {
+        assert!(!shown.contains(colour), "NO_COLOR was said: {shown}");
+    }
     let (hidden, given_back) = (shown.rfind("\x1b[?25l"), shown.rfind("\x1b[?25h"));
     assert!(hidden.is_some() && hidden < given_back, "{shown}");
 }
