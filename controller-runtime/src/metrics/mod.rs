@@ -6,6 +6,8 @@
 //! [`Metrics`] is an [`Observer`](crate::runner::Observer): give it to the controllers, and [`Metrics::encode`] to whoever scrapes.
 
 mod client;
+#[cfg(test)]
+mod dashboard_tests;
 mod labels;
 mod process;
 mod queues;
