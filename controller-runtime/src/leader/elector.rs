@@ -55,6 +55,8 @@ pub struct Elector {
     started: clock::Instant,
     epoch: Timestamp,
     status: watch::Sender<ElectionStatus>,
+    /// Why the last request failed, if it did: it is said once.
+    failure: Option<String>,
 }
 
 impl Elector {
@@ -71,6 +73,7 @@ impl Elector {
             started: now,
             epoch: options.epoch.unwrap_or_else(clock::wall),
             status: watch::Sender::new(ElectionStatus::Standby { holder: None }),
+            failure: None,
         }
     }
 
@@ -121,9 +124,7 @@ impl Elector {
     }
 
     fn take_in(&mut self, sent: clock::Instant, answer: Answer) {
-        if let Answer::Failed(error) = &answer {
-            tracing::warn!(lease = %self.name, %error, "request for the lease failed");
-        }
+        self.say(&answer);
         let change = self.election.answered(sent, clock::now(), answer);
         if let Some(deadline) = self.election.write_deadline() {
             self.gate.pass_until(deadline);
@@ -143,6 +144,22 @@ impl Elector {
             *before = status;
             changed
         });
+    }
+
+    /// Says that requests fail when they begin to, or do for another reason; and when they do not any more.
+    fn say(&mut self, answer: &Answer) {
+        let failure = match answer {
+            Answer::Failed(error) => Some(error.clone()),
+            _ => None,
+        };
+        match (&self.failure, &failure) {
+            (before, now) if before == now => {}
+            (_, Some(error)) => {
+                tracing::warn!(lease = %self.name, %error, "request for the lease failed; it is tried again");
+            }
+            (_, None) => tracing::info!(lease = %self.name, "requests for the lease are answered again"),
+        }
+        self.failure = failure;
     }
 
     fn wall(&self) -> Timestamp {

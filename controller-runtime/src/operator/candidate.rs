@@ -62,6 +62,14 @@ impl ElectionOptions {
         self
     }
 
+    /// Name and namespace of the Lease of this operator.
+    pub(super) fn lease(&self, operator: &str, client: &Client) -> (String, String) {
+        let name = self.lease_name.as_deref().unwrap_or(operator);
+        let namespace = self.namespace.as_deref();
+        let namespace = namespace.unwrap_or_else(|| client.default_namespace());
+        (name.to_owned(), namespace.to_owned())
+    }
+
     /// Makes everything random the same again.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -96,12 +104,10 @@ impl Candidate {
         let seed = options.seed.or_else(|| origin.seed("election"));
         let suffix = clock::rng(seed).u64(..);
         let name = options.identity.as_deref().unwrap_or(operator);
+        let (lease, namespace) = options.lease(operator, &client);
         let elector = ElectorOptions {
-            name: options.lease_name.clone().unwrap_or_else(|| operator.to_owned()),
-            namespace: options
-                .namespace
-                .clone()
-                .unwrap_or_else(|| client.default_namespace().to_owned()),
+            name: lease,
+            namespace,
             identity: format!("{name}_{suffix:016x}"),
             timing,
             seed,

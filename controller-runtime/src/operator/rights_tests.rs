@@ -13,11 +13,11 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{Declaration, Operator, RunOptions, Stop, tests::Fake};
+use super::{Declaration, ElectionOptions, Operator, RunOptions, Stop, tests::Fake};
 use crate::{
     declare::{BoxError, Environment, Rule, Watched},
     logs::Logs,
-    manager::{Board, Happening},
+    manager::{Board, Happening, Readiness},
     runner::Event,
 };
 
@@ -42,8 +42,12 @@ async fn server(verbs: &[&str]) -> Server {
 }
 
 async fn grant(server: &Server, verbs: &[&str]) {
+    put(server, &rules(verbs)).await;
+}
+
+async fn put(server: &Server, rules: &Value) {
     let roles = Api::<ClusterRole>::all(server.client());
-    let patch = Patch::Merge(json!({"rules": rules(verbs)}));
+    let patch = Patch::Merge(json!({"rules": rules}));
     roles
         .patch("worker", &PatchParams::default(), &patch)
         .await
@@ -64,6 +68,56 @@ async fn writes(environment: Environment) -> Result<(), BoxError> {
         let map = serde_json::from_value(json!({"metadata": {"generateName": "made-"}}))?;
         let _ = maps.create(&PostParams::default(), &map).await;
     }
+}
+
+/// A standby whose rights do not suffice for the lease looks like any other: nobody leads, and nothing is wrong.
+#[tokio::test(start_paused = true)]
+async fn what_is_missing_for_the_election_is_named() {
+    let logs = Logs::capture();
+    let server = server(&["list", "watch"]).await;
+    let declaration = Declaration::new("writer", Watched::new::<ConfigMap>(&()));
+    let (board, stop) = (Board::new("writer"), Stop::new());
+    let client = server.client_as(User::new("worker", ["system:authenticated"]));
+    let options = RunOptions::new()
+        .client(client)
+        .stop_on(&stop)
+        .elect(ElectionOptions::new());
+    let run = tokio::spawn({
+        let operator = Operator::new("writer").controller(Fake::of(declaration, waits));
+        let board = board.clone();
+        async move { operator.run_on(&board, options).await }
+    });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let readiness = board.readiness().to_string();
+    for verb in ["create", "get", "update"] {
+        let line =
+            format!("leader election: missing \"{verb}\" leases.coordination.k8s.io in namespace default");
+        assert!(readiness.contains(&line), "{readiness}");
+        assert_eq!(logs.text().matches(&line).count(), 1, "{}", logs.text());
+    }
+    assert_eq!(
+        logs.text().matches("request for the lease failed").count(),
+        1,
+        "{}",
+        logs.text()
+    );
+    // As the printed role has it: by name, but for the creation.
+    let lease = |verbs: &[&str], names: &[&str]| json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": verbs, "resourceNames": names});
+    let mut all = rules(&["list", "watch"]);
+    let added = [lease(&["create"], &[]), lease(&["get", "update"], &["writer"])];
+    all.as_array_mut().expect("rules").extend(added);
+    put(&server, &all).await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(board.readiness(), Readiness::Ready);
+    assert_eq!(board.status().leadership.as_deref(), Some("leading"));
+    stop.now();
+    run.await.expect("no panic").expect("a good end");
+}
+
+async fn waits(environment: Environment) -> Result<(), BoxError> {
+    environment.observer.observe("writer", &Event::Synced);
+    environment.shutdown.await;
+    Ok(())
 }
 
 /// Of three rights one is granted; all are, later; then the right to write is taken while the operator runs.

@@ -66,7 +66,11 @@ impl Operator {
             // It is set once, here.
             let _ = reviewer.set(Reviewer::new(plain.clone()));
         }
-        let questions = access::questions(self.declarations(), &options.namespaces);
+        let mut questions = access::questions(self.declarations(), &options.namespaces);
+        if let Some(election) = &options.election {
+            let (lease, namespace) = election.lease(&self.name, &plain);
+            questions = questions.elects(&lease, &namespace);
+        }
         let refusals = access::Refusals::of(&questions);
         let client = client::gated(plain.clone(), &gate, retries, options.rate_limit, &refusals);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics.clone())];

@@ -36,11 +36,31 @@ struct Question {
     verb: String,
     /// `None` for all namespaces, or a kind without namespaces.
     namespace: Option<String>,
+    /// `None` for objects of any name.
+    name: Option<String>,
 }
 
 /// What to ask, and what each right is needed for.
 #[derive(Clone, Debug)]
 pub(crate) struct Questions(BTreeMap<Question, String>);
+
+impl Questions {
+    /// And what the election of a leader needs of this lease.
+    pub(crate) fn elects(mut self, lease: &str, namespace: &str) -> Self {
+        for (verb, name) in [("create", None), ("get", Some(lease)), ("update", Some(lease))] {
+            let question = Question {
+                group: "coordination.k8s.io".to_owned(),
+                resource: "leases".to_owned(),
+                subresource: None,
+                verb: verb.to_owned(),
+                namespace: Some(namespace.to_owned()),
+                name: name.map(str::to_owned),
+            };
+            self.0.insert(question, "leader election".to_owned());
+        }
+        self
+    }
+}
 
 /// The questions of all controllers, and what each right is needed for.
 pub(crate) fn questions<'a>(
@@ -73,6 +93,7 @@ impl Question {
             subresource: need.subresource.clone(),
             verb: need.verb.clone(),
             namespace,
+            name: None,
         }
     }
 
@@ -83,6 +104,7 @@ impl Question {
             "subresource": self.subresource.as_deref().unwrap_or_default(),
             "verb": self.verb,
             "namespace": self.namespace.as_deref().unwrap_or_default(),
+            "name": self.name.as_deref().unwrap_or_default(),
         }});
         let rights = review(client, "authorization.k8s.io", "SelfSubjectAccessReview", asked).await?;
         Ok(rights["allowed"] == true)

@@ -116,6 +116,7 @@ fn asked(method: &Method, uri: &Uri) -> Option<Question> {
         subresource: named.get(1).map(|subresource| (*subresource).to_owned()),
         verb: verb.to_owned(),
         namespace: namespace.map(str::to_owned),
+        name: None,
     })
 }
 
