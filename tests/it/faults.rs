@@ -151,6 +151,8 @@ struct World {
     client: Client,
     /// Which widget is changed next, and to what.
     changes: AtomicUsize,
+    /// The revision of a backup, from before the operator ever ran.
+    backup: u64,
 }
 
 impl World {
@@ -163,14 +165,16 @@ impl World {
             manifests.retain(|manifest| manifest["kind"] != "CustomResourceDefinition");
         }
         server.install(manifests).await.unwrap();
-        let world = Self {
+        let mut world = Self {
             client: server.client_named("test"),
             server,
             changes: AtomicUsize::new(0),
+            backup: 0,
         };
         if definition {
             world.make_widgets().await;
         }
+        world.backup = world.server.revision();
         world
     }
 
@@ -228,7 +232,7 @@ impl World {
     }
 
     /// Lets the fault begin.
-    async fn begin(&self, fault: &str) {
+    async fn begin(&self, Row { fault, when, .. }: &Row) {
         let faults = self.server.faults();
         let any = || When::any().agent("operator");
         let writes = || When::verb(Verb::Patch).agent("operator");
@@ -240,7 +244,7 @@ impl World {
             self.server.compact();
             self.server.close_watches();
         };
-        match fault {
+        match &**fault {
             "refused with 409" => _ = faults.inject(writes(), Fault::status(409)),
             "refused with 413" => _ = faults.inject(writes(), Fault::status(413)),
             "refused with 422" => _ = faults.inject(writes(), Fault::status(422)),
@@ -277,6 +281,25 @@ impl World {
             "old reads" => _ = faults.inject(lists(), Fault::StaleReads(3)),
             "an undecodable object" => self.set("w0", UNREADABLE).await,
             "the definition is missing" => self.undefine().await,
+            "the definition is established late" => {
+                self.undefine().await;
+                self.server.hold_definitions(true);
+                self.server.install([Widget::crd()]).await.unwrap();
+            }
+            "a backup is restored" if *when == Moment::BeforeSync => {
+                // In the middle of the first lists.
+                self.change().await;
+                self.set("w0", 5).await;
+                faults.inject(watches(), Fault::RefuseStreamingLists);
+                faults.inject(lists(), Fault::SmallPages(1));
+                faults.inject(lists(), Fault::Delay(Duration::from_secs(1)));
+                let (server, backup) = (self.server.clone(), self.backup);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(2_500)).await;
+                    server.restore(backup).expect("its history is there");
+                });
+            }
+            "a backup is restored" => self.server.restore(self.backup).unwrap(),
             "the token expired" => _ = faults.inject(any(), Fault::status(401)),
             "rights are revoked" => self.revoke().await,
             "the clock jumps" => self.server.jump_clock(jiff_hours(-2)),
@@ -291,6 +314,10 @@ impl World {
         self.server.faults().clear();
         match fault {
             "the definition is missing" => self.define().await,
+            "the definition is established late" => {
+                self.server.hold_definitions(false);
+                self.make_widgets().await;
+            }
             "an undecodable object" => self.set("w0", 1).await,
             "rights are revoked" => {
                 let binding = |manifest: &serde_json::Value| manifest["kind"] == "ClusterRoleBinding";
@@ -311,6 +338,10 @@ impl World {
         let name = Widget::crd_name();
         if definitions.get_opt(name).await.unwrap().is_some() {
             definitions.delete(name, &Default::default()).await.unwrap();
+        }
+        // Its objects go first.
+        while definitions.get_opt(name).await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
@@ -401,16 +432,16 @@ impl Drop for Process {
 /// What is not as the row says; nothing if all is.
 async fn play(row: &Row, number: usize) -> Vec<String> {
     let before = row.when == Moment::BeforeSync;
-    let defined = !(before && row.fault == "the definition is missing");
+    let defined = !(before && row.fault.starts_with("the definition is "));
     let world = World::new(defined).await;
     if before {
-        world.begin(&row.fault).await;
+        world.begin(row).await;
     }
     let process = Process::start(&world.server, number).await;
     if !before {
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert_eq!(process.readiness().await.0, Ready::Yes, "before the fault");
-        world.begin(&row.fault).await;
+        world.begin(row).await;
     }
     let began = tokio::time::Instant::now();
     while began.elapsed() < LASTS {

@@ -71,6 +71,12 @@ impl Session<'_> {
             }
             let token = Token::decode(token)
                 .map_err(|why| ApiError::bad_request(format!("invalid continue token: {why}")))?;
+            if token.revision.is_some_and(|revision| revision > current) {
+                // Of a time before a backup was restored.
+                return Err(ApiError::internal(
+                    "rpc error: code = OutOfRange desc = etcdserver: mvcc: required revision is a future revision",
+                ));
+            }
             return Ok(Ok(Wanted {
                 revision: token.revision.unwrap_or(current),
                 present: token.revision.is_none(),

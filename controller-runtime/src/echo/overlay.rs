@@ -103,6 +103,11 @@ impl<T: Object> Overlay<T> {
         }
     }
 
+    /// Forgets all answers.
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
     /// How many answers are held.
     pub(crate) fn len(&self) -> usize {
         self.lock().len()

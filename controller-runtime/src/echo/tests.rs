@@ -372,3 +372,16 @@ fn another_handle_of_the_same_store_shows_what_the_watch_delivered() {
     assert!(cluster.reflector.store().get(("a", "x")).is_none());
     assert_eq!((cluster.store.len(), cluster.reflector.store().len()), (1, 0));
 }
+
+/// A server that was restored from a backup: a write that was answered before never was.
+#[test]
+fn what_a_restored_server_has_lost_is_not_read() {
+    let mut cluster = Cluster::new();
+    cluster.revision = 50;
+    cluster.act(Act::Bookmark);
+    cluster.act(Act::Write { name: 0, own: true });
+    assert_eq!(cluster.revision_read(0), Some(51));
+    (cluster.revision, cluster.live) = (10, BTreeMap::new());
+    cluster.act(Act::Relist);
+    assert_eq!((cluster.revision_read(0), cluster.overlay.len()), (None, 0));
+}

@@ -77,10 +77,13 @@ impl<T: Object> Shared<T> {
         source.map_or(0, |(_, passed)| passed.load(Ordering::Acquire))
     }
 
-    /// Everything of a source up to `revision` is in the table.
+    /// Everything of a source up to `revision` is in the table. A revision that goes back is that of a server which lost what it had: own
+    /// writes that were to come will not.
     pub(super) fn set_passed(&self, namespace: Option<&str>, revision: u64) {
         for (_, passed) in self.sources.iter().filter(|(of, _)| of.as_deref() == namespace) {
-            passed.store(revision, Ordering::Release);
+            if passed.swap(revision, Ordering::AcqRel) > revision {
+                self.overlays().iter().for_each(Overlay::clear);
+            }
         }
     }
 

@@ -78,11 +78,18 @@ impl<'a, T: Object> Driver<'a, T> {
                         self.failed(&failure);
                     }
                 }
-                Order::Watch { revision, seconds } => {
+                Order::Watch {
+                    revision,
+                    seconds,
+                    doubted,
+                } => {
                     if revision.is_none() {
                         self.listing = self.reflector.begin_list();
                     }
-                    let lines = self.endpoint.watch(revision, seconds).await;
+                    let lines = match revision.filter(|_| doubted) {
+                        Some(revision) => self.endpoint.resume(revision, seconds).await,
+                        None => self.endpoint.watch(revision, seconds).await,
+                    };
                     self.follow(lines).await;
                 }
             }

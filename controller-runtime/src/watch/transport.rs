@@ -1,6 +1,6 @@
 //! Requests of one source, each piece of an answer under a deadline.
 
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderValue, Response, header};
@@ -13,8 +13,8 @@ use kube::{
 };
 use tokio::time::timeout;
 
-use super::{Config, failure::Failure};
-use crate::error_text::chain;
+use super::{Config, failure::Failure, wire};
+use crate::{error_text::chain, revision::compare};
 
 /// No event is longer. (etcd's default limit for one object is 1.5 MiB.)
 const LONGEST_LINE: usize = 64 << 20;
@@ -69,6 +69,31 @@ impl Endpoint {
         };
         let body = self.send(request).await?;
         Ok(Lines::new(body))
+    }
+
+    /// Opens a watch at a revision if the server has come to it.
+    ///
+    /// A watch of a revision that is still to come is no error, but silence until then.
+    pub(crate) async fn resume(&self, revision: &str, seconds: u32) -> Result<Lines, Failure> {
+        match self.revision().await {
+            Some(now) if compare(&now, revision) == Some(Ordering::Less) => Err(Failure::WentBack {
+                from: revision.to_owned(),
+                to: now,
+            }),
+            // Whoever may not list, or cannot now, may watch all the same.
+            _ => self.watch(Some(revision), seconds).await,
+        }
+    }
+
+    /// The revision of the server, if it tells.
+    async fn revision(&self) -> Option<String> {
+        let one = Request::new(&*self.url).list_metadata(&ListParams::default().limit(1));
+        let mut body = self.send(one).await.ok()?;
+        let text = collect(&mut body, usize::MAX, self.config.answer_limit)
+            .await
+            .ok()?;
+        let (head, _) = wire::page(&text).ok()?;
+        head.resource_version
     }
 
     async fn send(

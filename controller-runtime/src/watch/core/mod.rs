@@ -9,6 +9,8 @@
 //!   succeeds before a watch that fails does not make a hot loop.
 //! - A watch that told nothing in all its life, not even a bookmark, may be at a revision that the server has lost (a backup was
 //!   restored): such a one is silent until the server comes to that revision again. So the set is read again.
+//! - Such a server comes to that revision soon if much is written, and what it tells from then on leaves out what was lost. So a watch that ended
+//!   before its time goes on only when the server says that it has come to the revision. Not noticed is a loss that was written over before.
 //! - A streaming list that is refused, or that ends without its end mark, is followed by a list by pages. One that goes
 //!   on without its end mark counts as ended when its watch was to end.
 
@@ -26,6 +28,8 @@ pub(crate) use order::{Event, Order, Step};
 const SHORT: Duration = Duration::from_secs(10);
 /// A watch that lives for so long tells a bookmark at least: servers send them each minute.
 const MUTE: Duration = Duration::from_secs(150);
+/// A watch that ends no sooner than this before its time has ended in time.
+const PRECISE: Duration = Duration::from_secs(2);
 /// No server's wish to be left alone is followed for longer.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// A server that broke so many streaming lists is asked for pages from then on.
@@ -71,6 +75,8 @@ pub(crate) struct ListWatch {
     silent: bool,
     /// After how long the server is to end the watch that is open.
     seconds: u32,
+    /// The last watch ended before its time: the server that is back may be one that has lost the revision.
+    doubted: bool,
     config: Config,
 }
 
@@ -87,6 +93,7 @@ impl ListWatch {
             problem: None,
             silent: false,
             seconds: config.watch_seconds,
+            doubted: false,
             config: config.clone(),
         }
     }
@@ -112,7 +119,7 @@ impl ListWatch {
             }
             State::Paging { .. } | State::Streaming { .. } | State::Watching { .. } => {}
         }
-        let seconds = self.seconds;
+        let (seconds, doubted) = (self.seconds, self.doubted);
         match &self.state {
             State::Relist { at } | State::Reopen { at, .. } => Order::Wait(*at),
             State::Paging { token } => Order::List {
@@ -122,10 +129,12 @@ impl ListWatch {
             State::Streaming { .. } => Order::Watch {
                 revision: None,
                 seconds,
+                doubted: false,
             },
             State::Watching { revision, .. } => Order::Watch {
                 revision: Some(revision),
                 seconds,
+                doubted,
             },
         }
     }
@@ -151,6 +160,7 @@ impl ListWatch {
     pub(crate) fn opened(&mut self, now: Instant) {
         if let State::Watching { opened, .. } = &mut self.state {
             *opened = Some(now);
+            self.doubted = false;
             self.healthy_since.get_or_insert(now);
             // That the server answers tells nothing about a watch that was silent.
             if !self.silent {
@@ -239,6 +249,7 @@ impl ListWatch {
                 told,
             } => {
                 let lived = now.saturating_duration_since(*opened);
+                self.doubted = lived + PRECISE < Duration::from_secs(self.seconds.into());
                 if lived < SHORT {
                     return self.failed(now, rng, &Failure::TooShort(lived));
                 }
@@ -257,6 +268,7 @@ impl ListWatch {
     /// A request failed, or a stream broke.
     pub(crate) fn failed(&mut self, now: Instant, rng: &mut fastrand::Rng, failure: &Failure) {
         self.silent = matches!(failure, Failure::Silent(_));
+        self.doubted = true;
         let healthy = self.healthy_since.take().filter(|_| !self.silent);
         if healthy.is_some_and(|since| now.saturating_duration_since(since) >= self.config.healthy_after) {
             self.failures = 0;
@@ -367,6 +379,7 @@ impl ListWatch {
     }
 
     fn listed(&mut self) {
+        self.doubted = false;
         self.reading = Reading::usual(self.streaming);
         let settled =
             |problem: &Problem| problem.verb == Verb::List || matches!(self.state, State::Watching { .. });

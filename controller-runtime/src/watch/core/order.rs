@@ -10,8 +10,12 @@ pub(crate) enum Order<'a> {
     /// Read the page that the token leads to; the first one without a token.
     List { token: Option<&'a str>, paged: bool },
     /// Open a watch: at a revision, or (without one) beginning with the whole set. The server is to end it
-    /// after so many seconds.
-    Watch { revision: Option<&'a str>, seconds: u32 },
+    /// after so many seconds. Of a `doubted` revision it is to be asked first whether it has it.
+    Watch {
+        revision: Option<&'a str>,
+        seconds: u32,
+        doubted: bool,
+    },
 }
 
 /// What an event of a watch says, as far as the core cares.

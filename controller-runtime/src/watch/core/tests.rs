@@ -99,6 +99,13 @@ impl Simulation {
         }
     }
 
+    /// Whether the watch that is due is of a revision in doubt.
+    fn doubts(&mut self) -> bool {
+        assert_eq!(self.request(), (false, false));
+        let order = self.core.order(self.now, &mut self.rng);
+        matches!(order, Order::Watch { doubted: true, .. })
+    }
+
     fn step(&mut self, treatment: &Treatment) {
         let (is_list, is_stream) = self.request();
         match treatment {
@@ -291,6 +298,26 @@ fn a_watch_that_tells_nothing_in_all_its_life_makes_the_list_be_read_again() {
             "{told} events in {seconds} s"
         );
         assert!(simulation.waits.is_empty());
+    }
+}
+
+/// What is back after a watch broke may be a server that was restored from a backup.
+#[test]
+fn a_watch_that_ends_before_its_time_leaves_its_revision_in_doubt() {
+    for (end, expected) in [
+        (Treatment::Goes(0, 1, 290), false),
+        (Treatment::Goes(0, 1, 60), true),
+        (Treatment::Goes(0, 1, 1), true),
+        (Treatment::Breaks(1, refused(500)), true),
+        (Treatment::Silent, true),
+    ] {
+        let mut simulation = Simulation::new(StreamingLists::Off);
+        simulation.step(&Treatment::Goes(0, 0, 0));
+        assert!(!simulation.doubts(), "a list is no older than itself");
+        simulation.step(&end);
+        assert_eq!(simulation.doubts(), expected, "{end:?}");
+        simulation.step(&Treatment::Goes(0, 1, 290));
+        assert!(!simulation.doubts(), "the server had it");
     }
 }
 

@@ -1,7 +1,10 @@
 //! A virtual day of what no single fault of a request is: rights and tokens that come and go, a server that was restored
 //! from a backup, objects that cannot be decoded.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use controller_apiserver::{
     Fault, Server, Verb,
@@ -25,6 +28,9 @@ use super::{
     server::{World, pass},
 };
 use crate::watch::{Config, Informer, Phase, StreamingLists};
+
+/// A source that is well follows at once, and one that lost its place after its first pause.
+const SOON: Duration = Duration::from_secs(5);
 
 fn configs() -> [Config; 2] {
     [
@@ -167,6 +173,27 @@ async fn a_server_that_was_restored_from_a_backup() {
         restored.until_level(LAG).await;
         a_day(&restored).await;
         restored.until_level(LAG).await;
+    }
+}
+
+/// A server that was restored from a backup of a moment ago, and comes to the revision that was seen soon: what it tells from then on
+/// leaves out what was lost, and what was written before.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_restored_and_writes_on() {
+    for config in configs() {
+        let mut world = World::new(config).await;
+        let backup = world.server.revision();
+        for number in 0..5 {
+            world.create(&format!("lost-{number}")).await;
+        }
+        world.start();
+        world.until_level(SOON).await;
+        world.server.restore(backup).unwrap();
+        pass(SOON).await;
+        for number in 0..10 {
+            world.create(&format!("after-{number}")).await;
+        }
+        world.until_level(SOON).await;
     }
 }
 
