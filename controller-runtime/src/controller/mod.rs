@@ -27,6 +27,7 @@ use crate::{
     Config,
     echo::OwnWrites,
     explain::{self, Book, Fate, PRIMARY, Via},
+    memory::Census,
     object::Object,
     runner::{Afterword, Gauge, Limit, Observer, Shared},
     shutdown::Stage,
@@ -79,6 +80,7 @@ pub struct Controller<K: Object> {
     observer: Option<Arc<dyn Observer>>,
     book: Book<K>,
     own_writes: Option<OwnWrites<K>>,
+    census: Census,
     pub(crate) shared: Arc<Shared<K>>,
 }
 
@@ -99,6 +101,7 @@ impl<K: Object> Controller<K> {
             observer: None,
             book: Book::new(),
             own_writes: None,
+            census: Census::default(),
             shared: Arc::new(Shared::new(dyntype.clone())),
             dyntype,
         }
@@ -168,10 +171,11 @@ impl<K: Object> Controller<K> {
         self.input(Input::informer(informer, map))
     }
 
-    /// The book that its triggers write, and the record of its own writes.
-    pub(crate) fn explained_by(mut self, book: Book<K>, own_writes: OwnWrites<K>) -> Self {
+    /// The book that its triggers write, the record of its own writes, and what else it keeps.
+    pub(crate) fn explained_by(mut self, book: Book<K>, own_writes: OwnWrites<K>, census: Census) -> Self {
         self.book = book;
         self.own_writes = Some(own_writes);
+        self.census = census;
         self
     }
 

@@ -67,6 +67,7 @@ impl<K: Object> Controller<K> {
             dyntype: self.dyntype.clone(),
             book: self.book,
             own_writes: self.own_writes,
+            census: self.census,
         }));
         let mut runner = Runner::new(Parts {
             shared: self.shared,

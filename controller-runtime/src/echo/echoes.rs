@@ -115,8 +115,7 @@ impl<K: Clone + Eq + Hash, R> Echoes<K, R> {
         held.map(move |(_, version, _)| (version, self.writes.get(version) == Some(key)))
     }
 
-    /// Nothing is remembered of a key that is gone for good.
-    #[cfg(test)]
+    /// How many writes are remembered, and how many keys run.
     pub(super) fn remembered(&self) -> usize {
         self.writes.len() + self.held.len()
     }

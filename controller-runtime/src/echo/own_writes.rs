@@ -88,6 +88,11 @@ impl<K: Object> OwnWrites<K> {
             .wrote(key.clone(), Version::Gone(uid.to_owned()), clock::now());
     }
 
+    /// How many writes are remembered, and how many keys run.
+    pub(crate) fn remembered(&self) -> usize {
+        self.lock().remembered()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Echoes<ObjectRef<K>, Request<K>>> {
         self.echoes.lock().unwrap_or_else(PoisonError::into_inner)
     }

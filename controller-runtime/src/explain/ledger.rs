@@ -202,7 +202,7 @@ impl<K: Eq + Hash + Clone> Ledger<K> {
         self.elsewhere.iter().rev()
     }
 
-    #[cfg(test)]
+    /// Of how many keys something is kept.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -12,6 +12,7 @@ use crate::{
     echo::OwnWrites,
     hot_loop::{Slowed, flapping},
     manager::ObjectId,
+    memory::Census,
     object::{Object, ObjectRef},
     runner::Shared,
     store::{Cache, key_of},
@@ -33,6 +34,11 @@ impl Explainer {
         Self(Arc::new(explain))
     }
 
+    /// How many entries each map of the controller has.
+    pub(crate) fn census(&self) -> Vec<(String, usize)> {
+        self.0.census()
+    }
+
     /// What is known of an object at this moment.
     pub(crate) fn tell(&self, namespace: Option<&str>, name: &str) -> Told {
         self.0.tell(namespace, name)
@@ -48,6 +54,8 @@ impl fmt::Debug for Explainer {
 /// What an [`Explainer`] asks.
 pub(crate) trait Explain: Send + Sync {
     fn tell(&self, namespace: Option<&str>, name: &str) -> Told;
+
+    fn census(&self) -> Vec<(String, usize)>;
 }
 
 /// What a controller says to the name of an object.
@@ -86,9 +94,25 @@ pub(crate) struct Reader<K: Object> {
     pub(crate) book: Book<K>,
     /// `None` where own writes are not known.
     pub(crate) own_writes: Option<OwnWrites<K>>,
+    /// Its other maps.
+    pub(crate) census: Census,
 }
 
 impl<K: Object> Explain for Reader<K> {
+    fn census(&self) -> Vec<(String, usize)> {
+        let (keys, circling) = self.shared.held();
+        let own_writes = self.own_writes.as_ref().map_or(0, OwnWrites::remembered);
+        let known = [
+            ("keys in the queue", keys),
+            ("keys that may run in circles", circling),
+            ("keys with explanations", self.book.ledger().len()),
+            ("own writes", own_writes),
+        ];
+        let mut all: Vec<_> = known.map(|(what, count)| (what.to_owned(), count)).into();
+        all.extend(self.census.take());
+        all
+    }
+
     fn tell(&self, namespace: Option<&str>, name: &str) -> Told {
         let now = clock::now();
         let mut key = ObjectRef::new_with(name, self.dyntype.clone());

@@ -255,8 +255,8 @@ impl Guard {
         self.look_through_at = FEW.max(self.tracks.len() * 2);
     }
 
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    /// How many keys are watched.
+    pub(crate) fn len(&self) -> usize {
         self.tracks.len()
     }
 }

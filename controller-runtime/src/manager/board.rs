@@ -163,6 +163,17 @@ impl Board {
         readiness::judge(&self.outline())
     }
 
+    /// How many entries each map of each controller has: by controller, what is held and how much of it.
+    ///
+    /// All follow what lives, or what happened in the last minutes; nothing grows with what ever lived.
+    pub fn census(&self) -> BTreeMap<String, Vec<(String, usize)>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let controllers = state.controllers.iter();
+        controllers
+            .map(|(name, controller)| (name.clone(), controller.census()))
+            .collect()
+    }
+
     /// Everything, as it is now.
     pub fn status(&self) -> OperatorStatus {
         self.told(ControllerState::status)

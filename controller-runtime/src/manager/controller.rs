@@ -116,6 +116,19 @@ impl ControllerState {
         }
     }
 
+    /// How many entries each map has.
+    pub(super) fn census(&self) -> Vec<(String, usize)> {
+        let mut all = self.explainer.as_ref().map(Explainer::census).unwrap_or_default();
+        let known = [
+            ("running reconciles", self.running.len()),
+            ("last results", self.objects.len()),
+            ("paused objects", self.paused.len()),
+            ("objects of a life before", self.unmet.len()),
+        ];
+        all.extend(known.map(|(what, count)| (what.to_owned(), count)));
+        all
+    }
+
     pub(super) fn status(&self, name: &str, now: Instant) -> ControllerStatus {
         ControllerStatus {
             objects: self

@@ -45,6 +45,11 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         })
     }
 
+    /// How many keys have something to do or to remember.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     /// How many keys could run.
     pub(crate) fn ready(&self) -> usize {
         self.ready.len()

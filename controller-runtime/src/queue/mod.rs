@@ -360,11 +360,6 @@ fn later(now: Instant, wait: Duration) -> Instant {
 
 #[cfg(any(test, fuzzing))]
 impl<K: Clone + Eq + Hash> Queue<K> {
-    /// How many keys have something to do or to remember.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// Everything that the fields promise, checked in full.
     pub(crate) fn assert_invariants(&self) {
         self.slots.assert_invariants();

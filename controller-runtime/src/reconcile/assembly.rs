@@ -26,6 +26,7 @@ use crate::{
     },
     echo::{Overlay, OwnWrites},
     explain::{Book, Via},
+    memory::Census,
     object::{Object, ObjectRef},
     runner::{self, Afterword, Inlet, Observer},
     store::{Delta, Store, key_of},
@@ -41,6 +42,7 @@ pub(super) struct Assembly<'a, R: Reconciler> {
     primaries: Store<R::Object>,
     own_writes: OwnWrites<R::Object>,
     book: Book<R::Object>,
+    census: Census,
     stores: Stores,
     family: Family,
     hooks: Vec<PrimaryHook<R::Object>>,
@@ -62,6 +64,7 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
             primaries: primaries.clone(),
             own_writes: OwnWrites::new(),
             book: Book::new(),
+            census: Census::default(),
             stores: Stores::default(),
             family: Family::default(),
             hooks: Vec::new(),
@@ -95,6 +98,11 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
         &self.primaries
     }
 
+    /// Where the maps of the controller are counted.
+    pub(super) fn census(&self) -> &Census {
+        &self.census
+    }
+
     /// The informer of a related kind; its store is what the function reads.
     ///
     /// Of an owned kind, what this controller applied is kept with the object, and own writes are read at once.
@@ -116,6 +124,10 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
             } else {
                 informer.store()
             };
+            store.counted(&self.census);
+            if let Some(kin) = self.family.get::<T>() {
+                kin.counted(&self.census);
+            }
             self.stores.insert(store);
         }
         informer
@@ -200,6 +212,7 @@ pub(super) async fn run<R: Reconciler>(
         controller,
         own_writes,
         book,
+        census,
         stores,
         family,
         hooks,
@@ -209,12 +222,12 @@ pub(super) async fn run<R: Reconciler>(
     let controller = triggers.into_iter().fold(controller, |controller, trigger| {
         controller.reconcile_on(trigger(Arc::clone(&context)))
     });
+    let (client, kind) = (environment.client.clone(), start.kind().clone());
+    primaries.counted(&census);
+    let publisher = Publisher::new(client.clone(), &declaration.name, environment.origin).counted(&census);
     let controller = OwnTrigger::new(&declaration, predicates, hooks, &own_writes, &book)
         .connect(controller, &informer)
-        .explained_by(book.clone(), own_writes.clone());
-    let (client, kind) = (environment.client.clone(), start.kind().clone());
-    let publisher = Publisher::new(client.clone(), &declaration.name, environment.origin);
-    let publisher = Arc::new(publisher);
+        .explained_by(book.clone(), own_writes.clone(), census);
     let observer = circles::telling(&environment, &declaration, &publisher, &primaries);
     let controller = within(controller, &declaration, &environment, observer);
     let inlet = Inlet::new(&controller.shared);

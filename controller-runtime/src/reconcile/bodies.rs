@@ -44,6 +44,13 @@ impl<R: Reconciler, T: Related> Connect<R> for ReferencedOnly<R::Object, T> {
         let via = Via::declared(&self.declared, explain::of_metadata);
         let bodies = Arc::new(Bodies::new(assembly.client(), informer.store(), self.index));
         assembly.insert(bodies.reflector.store());
+        bodies.reflector.store().counted(assembly.census());
+        let counted = Arc::clone(&bodies);
+        let what = format!("places of a referenced {}", self.declared.target.resource.kind);
+        assembly.census().add(what, move || {
+            let named = counted.lock();
+            named.held.len() + named.index.entries()
+        });
         let (listens, reads) = (Arc::clone(&bodies), Arc::clone(&bodies));
         assembly.on_primary(Box::new(move |delta| listens.primary(delta)));
         assembly.prepare(Box::new(move |key| {

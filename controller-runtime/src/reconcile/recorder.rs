@@ -21,7 +21,7 @@ use kube::{
 use serde_json::json;
 
 use super::{FromReconcile, Reconciler, Run};
-use crate::{clock::Origin, declare::Declaration};
+use crate::{clock::Origin, declare::Declaration, memory::Census};
 
 /// How long an Event is counted up instead of being made again.
 const SAME_FOR: SignedDuration = SignedDuration::from_mins(6);
@@ -165,6 +165,14 @@ impl Publisher {
             self.recent().forget(&name);
             tracing::warn!(%error, reason, "cannot publish an Event");
         }
+    }
+
+    /// Lets the Events that are remembered be counted.
+    pub(super) fn counted(self, census: &Census) -> Arc<Self> {
+        let publisher = Arc::new(self);
+        let counted = Arc::clone(&publisher);
+        census.add("Events", move || counted.recent().events.len());
+        publisher
     }
 
     fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {

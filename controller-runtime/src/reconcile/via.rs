@@ -159,6 +159,9 @@ impl<T: Object, K: Object> Via<T, K> for Mapper<T, K> {
             assembly.primaries().clone(),
             assembly.origin().rng("a mapper's second try"),
         );
+        let counted = Arc::clone(&owed);
+        let what = format!("{} that could not be mapped", std::any::type_name::<T>());
+        assembly.census().add(what, move || counted.lock().owed());
         let later = futures::stream::unfold((), move |()| {
             let (owed, primaries, mut rng) = (Arc::clone(&owed), primaries.clone(), rng.fork());
             async move { Some((owed.later(&primaries, &mut rng).await, ())) }
@@ -209,7 +212,9 @@ impl<K: Object, T: Object> Via<T, K> for Index<K, T> {
     }
 
     fn follow<R: Reconciler<Object = K>>(&self, assembly: &mut Assembly<'_, R>) {
-        let index = Arc::clone(&self.0);
+        let (index, counted) = (Arc::clone(&self.0), Arc::clone(&self.0));
+        let what = format!("references to {}", std::any::type_name::<T>());
+        assembly.census().add(what, move || lock(&counted).entries());
         assembly.on_primary(Box::new(move |delta| lock(&index).primary(delta).changed));
     }
 }

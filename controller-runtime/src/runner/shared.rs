@@ -195,6 +195,12 @@ impl State {
 }
 
 impl<K: Object> Shared<K> {
+    /// How many keys the queue holds, and how many the guard against circles watches.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.queue.len(), state.guard.len())
+    }
+
     /// What is known of one key at this moment.
     pub(crate) fn look(&self, key: &ObjectRef<K>, now: Instant) -> Looked {
         let key = Name::of(key);

@@ -94,6 +94,11 @@ impl<T> Indexes<T> {
         }
     }
 
+    /// How many values all indexes know.
+    pub(super) fn len(&self) -> usize {
+        self.by_name.values().map(|index| index.buckets.len()).sum()
+    }
+
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         let of = |index: &Index<T>| index.values.capacity().max(index.buckets.capacity());

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     echo::{Name, Overlay, Written, name_of},
+    memory::Census,
     object::{Object, ObjectRef},
 };
 
@@ -230,6 +231,19 @@ impl<T: Object> Store<T> {
     /// informer itself goes on: a right that is granted later makes the store ready, and one can wait again.
     pub async fn wait_until_ready(&self) -> Result<(), NotReady> {
         self.readiness.wait().await
+    }
+
+    /// Lets its objects be counted, what their indexes know, and the own writes that no watch has shown yet.
+    pub(crate) fn counted(&self, census: &Census) {
+        let kind = T::kind(self.shared.dyntype());
+        let (objects, indexes) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
+        census.add(format!("{kind} objects"), move || objects.read().len());
+        census.add(format!("{kind} index values"), move || {
+            indexes.read().indexes.len()
+        });
+        if let Some(overlay) = self.overlay.clone() {
+            census.add(format!("{kind} own writes to come"), move || overlay.len());
+        }
     }
 
     /// The dynamic type of the objects.

@@ -190,6 +190,11 @@ impl<K: Object, T: Object> References<K, T> {
             .collect()
     }
 
+    /// How many primaries name something, and how many objects are named.
+    pub(crate) fn entries(&self) -> usize {
+        self.names.len() + self.named_by.len()
+    }
+
     /// How many primaries name something.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -375,6 +375,21 @@ mod mappers {
         assert_eq!((mapper.owed(), mapper.next_due()), (0, None));
     }
 
+    /// Nobody may ever say whose an object was that is gone.
+    #[test]
+    fn what_is_owed_of_an_object_that_is_gone_is_not_tried_for_ever() {
+        let mut mapper = breakable(&Arc::new(AtomicBool::new(true)));
+        let mut outcome = mapper.change(&delta(Some(secret("one")), None), clock::now(), 0.0);
+        let mut tries = 1;
+        while let Some(due) = mapper.next_due() {
+            assert!(!outcome.everything && tries < 20, "after {tries} tries");
+            outcome = mapper.retry(due, 0.0);
+            tries += 1;
+        }
+        assert!(outcome.everything, "more than is owed, nothing less");
+        assert_eq!(mapper.owed(), 0);
+    }
+
     #[test]
     fn too_much_to_remember_becomes_everything() {
         let now = clock::now();

@@ -1,8 +1,8 @@
 //! A mapper that can fail: what it could not map is tried again, and never lost.
 //!
 //! Pure: `now` and the random part of a delay are arguments. For each related object the versions that could not
-//! be mapped are kept. Where that would be too many, none is kept and every primary is asked to run
-//! instead: more than needed, nothing less, in bounded memory.
+//! be mapped are kept. Where that would be too many, or for too long after the object is gone, none is kept and every primary is asked to
+//! run instead: more than needed, nothing less, in bounded memory.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,6 +21,8 @@ use crate::{
 
 /// So many versions of one object are kept.
 const MOST_VERSIONS: usize = 8;
+/// An object that is gone is tried so often: what cannot be mapped by then never may be.
+const MOST_TRIES: u32 = 8;
 /// Of so many objects versions are kept.
 const MOST_OBJECTS: usize = 10_000;
 
@@ -151,11 +153,12 @@ impl<T: Object, K: Object, E> TryMapped<T, K, E> {
         if versions.is_empty() {
             return;
         }
-        if versions.len() > MOST_VERSIONS || self.owed.len() >= MOST_OBJECTS {
+        let failures = failures.saturating_add(1);
+        let hopeless = delta.new.is_none() && failures >= MOST_TRIES;
+        if hopeless || versions.len() > MOST_VERSIONS || self.owed.len() >= MOST_OBJECTS {
             outcome.everything = true;
             return;
         }
-        let failures = failures.saturating_add(1);
         self.turns += 1;
         let turn = (now + self.backoff.delay(failures, roll), self.turns);
         self.due.insert(turn, delta.key.clone());

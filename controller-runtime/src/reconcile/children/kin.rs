@@ -12,7 +12,12 @@ use kube::api::ObjectMeta;
 use serde_json::Value;
 
 use super::{Child, differs::differs, write::Desired};
-use crate::{echo::Overlay, memory::shrink, object::Object, store::Store};
+use crate::{
+    echo::Overlay,
+    memory::{Census, shrink},
+    object::Object,
+    store::Store,
+};
 
 /// The index of children by the uid of their controller. All controllers that share a store mean the same by it.
 const OWNER: &str = "controller-runtime/controller-uid";
@@ -45,6 +50,14 @@ impl<T: Object> Kin<T> {
         let mut settled = self.settled();
         settled.remove(&(namespace.unwrap_or_default().to_owned(), name.to_owned()));
         shrink(&mut settled);
+    }
+
+    /// Lets what is remembered of applies be counted.
+    pub(in crate::reconcile) fn counted(&self, census: &Census) {
+        let (kind, settled) = (T::kind(self.store.dyntype()), Arc::clone(&self.settled));
+        census.add(format!("{kind} applies that changed nothing"), move || {
+            settled.lock().unwrap_or_else(PoisonError::into_inner).len()
+        });
     }
 
     fn settled(&self) -> MutexGuard<'_, Settled> {
