@@ -10,6 +10,7 @@ mod bad_input;
 mod caches;
 mod churn;
 mod debug_page;
+mod depth;
 mod determinism;
 mod everyone;
 mod explain;
