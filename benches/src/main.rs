@@ -8,6 +8,7 @@
 
 mod bare;
 mod measure;
+mod operators;
 mod orders;
 mod server;
 mod table;
@@ -96,7 +97,9 @@ fn main() {
         .as_slice()
     {
         ["child", name, side, size] => orders::run_one(name, side, number(size)),
-        ["pages", shape, count, folder] => server::write_pages(shape, number(count), folder.as_ref()),
+        ["pages", plural, shape, count, folder] => {
+            server::write_pages(plural, shape, number(count), folder.as_ref());
+        }
         _ => orders::run_all(&arguments),
     }
 }

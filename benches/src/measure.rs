@@ -11,6 +11,9 @@ use std::{
 
 use tokio::time::Instant;
 
+/// A side that takes longer to get somewhere never gets there.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// What one run of one side told: name and value.
 #[derive(Default)]
 pub(crate) struct Readings(Vec<(&'static str, f64)>);
@@ -58,6 +61,10 @@ impl Readings {
         self.with("reconciles", reconciles as f64)
     }
 
+    pub(crate) fn watches(self, opened: usize) -> Self {
+        self.with("watches", opened as f64)
+    }
+
     fn cost(self, reconciles: u64, processor: Duration, wall: Duration) -> Self {
         let reconciles = reconciles.max(1) as f64;
         self.with("µs/reconcile", processor.as_secs_f64() * 1e6 / reconciles)
@@ -87,7 +94,9 @@ impl Counter {
     }
 
     pub(crate) async fn reaches(&self, count: u64) {
+        let deadline = Instant::now() + PATIENCE;
         while self.get() < count {
+            assert!(Instant::now() < deadline, "{} of {count} were done", self.get());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

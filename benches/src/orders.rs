@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::Command, time::Duration};
 
-use crate::{bare, kubes, measure::Readings, ours, server::Shape, table};
+use crate::{bare, kubes, measure::Readings, operators, ours, server::Shape, table};
 
 /// How often each side runs.
 const ROUNDS: usize = 7;
@@ -83,6 +83,16 @@ const ORDERS: &[Order] = &[
         size: 20_000,
         sides: BOTH,
     },
+    Order {
+        name: "ten controllers, three kinds",
+        size: 20_000,
+        sides: BOTH,
+    },
+    Order {
+        name: "ten controllers, three kinds of 5 KiB",
+        size: 20_000,
+        sides: BOTH,
+    },
 ];
 
 /// How long reconciles in flight sleep.
@@ -137,6 +147,8 @@ async fn one(name: &str, side: &str, size: usize) -> Readings {
         ("churn", "ours") => ours::churned(size).await,
         ("store writes of 5 KiB", "kube-rs") => kubes::stored(size),
         ("store writes of 5 KiB", "ours") => ours::stored(size),
+        ("ten controllers, three kinds", _) => operators::ten(side, size, Shape::Small).await,
+        ("ten controllers, three kinds of 5 KiB", _) => operators::ten(side, size, Shape::Large).await,
         _ => panic!("no benchmark {name} with {side}"),
     }
 }

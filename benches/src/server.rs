@@ -31,7 +31,7 @@ const FRAME: usize = 50;
 /// The revision of every list.
 const REVISION: usize = 1_000_000;
 
-type Answer = UnsyncBoxBody<Bytes, Infallible>;
+pub(crate) type Answer = UnsyncBoxBody<Bytes, Infallible>;
 
 pub(crate) fn name(number: usize) -> String {
     format!("object-{number:07}")
@@ -92,8 +92,35 @@ impl Shape {
     }
 }
 
-/// Writes the pages of a list into a folder: what `benches pages SHAPE COUNT FOLDER` does.
-pub(crate) fn write_pages(shape: &str, count: usize, folder: &Path) {
+/// The kinds that can be served: plural and kind.
+pub(crate) const KINDS: [(&str, &str); 3] = [
+    ("configmaps", "ConfigMap"),
+    ("secrets", "Secret"),
+    ("serviceaccounts", "ServiceAccount"),
+];
+
+/// The same content as an object of this kind.
+fn of_kind(kind: &str, mut object: ConfigMap) -> serde_json::Value {
+    match kind {
+        "ConfigMap" => {}
+        "Secret" => {
+            // As many characters, and such as are base64.
+            for text in object.data.iter_mut().flat_map(|data| data.values_mut()) {
+                *text = "eHh4".repeat(text.len() / 4);
+            }
+        }
+        "ServiceAccount" => object.metadata.annotations = object.data.take(),
+        other => panic!("no kind {other}"),
+    }
+    let mut value = serde_json::to_value(&object).expect("an object");
+    // An object that says to be of another kind cannot be decoded.
+    value["kind"] = kind.into();
+    value
+}
+
+/// Writes the pages of a list into a folder: what `benches pages PLURAL SHAPE COUNT FOLDER` does.
+pub(crate) fn write_pages(plural: &str, shape: &str, count: usize, folder: &Path) {
+    let (_, kind) = KINDS.iter().find(|(known, _)| *known == plural).expect("a kind");
     let object = match shape {
         "small" => small,
         "large" => large,
@@ -104,7 +131,7 @@ pub(crate) fn write_pages(shape: &str, count: usize, folder: &Path) {
     let pages = numbers.chunks(PAGE).len().max(1);
     for page in 0..pages {
         let numbers = numbers.iter().skip(page * PAGE).take(PAGE);
-        let items: Vec<_> = numbers.map(|number| object(*number)).collect();
+        let items: Vec<_> = numbers.map(|number| of_kind(kind, object(*number))).collect();
         let more = page + 1 < pages;
         let next = if more {
             (page + 1).to_string()
@@ -112,7 +139,7 @@ pub(crate) fn write_pages(shape: &str, count: usize, folder: &Path) {
             String::new()
         };
         let page_text = serde_json::json!({
-            "kind": "ConfigMapList",
+            "kind": format!("{kind}List"),
             "apiVersion": "v1",
             "metadata": {"resourceVersion": REVISION.to_string(), "continue": next},
             "items": items,
@@ -129,6 +156,7 @@ pub(crate) struct Server(Arc<State>);
 struct State {
     pages: tempfile::TempDir,
     complete_lists: AtomicUsize,
+    watches: AtomicUsize,
     /// Ends every watch with 410 when it changes.
     expired: watch::Sender<()>,
     /// Up to which number objects were made, and from which on they live.
@@ -136,16 +164,23 @@ struct State {
 }
 
 impl Server {
+    /// Of ConfigMaps.
     pub(crate) fn new(shape: Shape, count: usize) -> Self {
+        Self::of("configmaps", shape, count)
+    }
+
+    /// Of the kind of this plural.
+    pub(crate) fn of(plural: &str, shape: Shape, count: usize) -> Self {
         let pages = tempfile::tempdir().expect("a folder");
         let written = Command::new(std::env::current_exe().expect("this program"))
-            .args(["pages", shape.name(), &count.to_string()])
+            .args(["pages", plural, shape.name(), &count.to_string()])
             .arg(pages.path())
             .status();
         assert!(written.expect("it starts").success(), "the pages are written");
         Self(Arc::new(State {
             pages,
             complete_lists: AtomicUsize::new(0),
+            watches: AtomicUsize::new(0),
             expired: watch::Sender::new(()),
             lives: watch::Sender::new((0, 0)),
         }))
@@ -165,6 +200,11 @@ impl Server {
         self.0.complete_lists.load(Ordering::Relaxed)
     }
 
+    /// How many watches were opened.
+    pub(crate) fn watches(&self) -> usize {
+        self.0.watches.load(Ordering::Relaxed)
+    }
+
     /// Ends every watch with 410, once.
     pub(crate) fn expire(&self) {
         self.0.expired.send_replace(());
@@ -175,7 +215,7 @@ impl Server {
         self.0.lives.send_replace((made, live));
     }
 
-    fn answer(&self, query: &str) -> Response<Answer> {
+    pub(crate) fn answer(&self, query: &str) -> Response<Answer> {
         let parameter = |name: &str| {
             query
                 .split('&')
@@ -184,10 +224,11 @@ impl Server {
         if parameter("sendInitialEvents").is_some() {
             let refused =
                 r#"{"kind":"Status","status":"Failure","message":"no","reason":"Invalid","code":422}"#;
-            return json(422, full(Bytes::from_static(refused.as_bytes())));
+            return answer(422, full(Bytes::from_static(refused.as_bytes())));
         }
         if parameter("watch").is_some() {
-            return json(200, self.watch());
+            self.0.watches.fetch_add(1, Ordering::Relaxed);
+            return answer(200, self.watch());
         }
         let token = parameter("continue").filter(|token| !token.is_empty());
         let page = token.unwrap_or("0");
@@ -196,7 +237,7 @@ impl Server {
         if !self.0.pages.path().join(next.to_string()).exists() {
             self.0.complete_lists.fetch_add(1, Ordering::Relaxed);
         }
-        json(200, full(text.into()))
+        answer(200, full(text.into()))
     }
 
     /// Lines of objects that come and go, until the history expires.
@@ -243,11 +284,11 @@ fn step(number: usize, live: usize) -> String {
     text
 }
 
-fn full(bytes: Bytes) -> Answer {
+pub(crate) fn full(bytes: Bytes) -> Answer {
     Full::new(bytes).boxed_unsync()
 }
 
-fn json(status: u16, body: Answer) -> Response<Answer> {
+pub(crate) fn answer(status: u16, body: Answer) -> Response<Answer> {
     let response = Response::builder()
         .status(status)
         .header("content-type", "application/json");
