@@ -126,8 +126,7 @@ macro_rules! controllers {
         $(#[controller(
             name = $text,
             watches($one, map(|_| None::<ObjectRef<$primary>>)),
-            watches($other, map(|_| None::<ObjectRef<$primary>>)),
-            config(concurrency = 0)
+            watches($other, map(|_| None::<ObjectRef<$primary>>))
         )]
         async fn $name(
             _: Arc<$primary>,
