@@ -178,7 +178,7 @@ fn named(name: &str) -> ObjectMeta {
 /// The controller of orders at work.
 struct Orders {
     server: Server,
-    orders: Api<Order>,
+    api: Api<Order>,
     leases: Api<Lease>,
     board: Board,
     metrics: Metrics,
@@ -193,7 +193,7 @@ impl Orders {
             settings: format!("of-{name}"),
             outcome: outcome.to_owned(),
         };
-        let (orders, params) = (&self.orders, PostParams::default());
+        let (orders, params) = (&self.api, PostParams::default());
         orders.create(&params, &Order::new(name, spec)).await.unwrap();
     }
 
@@ -216,7 +216,7 @@ impl Orders {
     async fn go(&self, numbers: std::ops::Range<usize>) {
         for number in numbers {
             let params = DeleteParams::default();
-            self.orders.delete(&format!("o{number}"), &params).await.unwrap();
+            self.api.delete(&format!("o{number}"), &params).await.unwrap();
             if number % 5 == 0 {
                 self.leases.delete(&format!("l{number}"), &params).await.unwrap();
             }
@@ -233,7 +233,7 @@ impl Orders {
                 .await
                 .unwrap();
             let spec = json!({"spec": {"settings": format!("after {minutes} minutes")}});
-            let (orders, params) = (&self.orders, PatchParams::default());
+            let (orders, params) = (&self.api, PatchParams::default());
             orders.patch("stays", &params, &Patch::Merge(spec)).await.unwrap();
             self.server.settle().await.unwrap();
         }
@@ -271,7 +271,7 @@ async fn every_map_of_a_controller_returns_to_what_lives() {
     let _probe = server.on_settle("the orders", move || works.has_work());
     let client = server.client_named("test");
     let orders = Orders {
-        orders: Api::default_namespaced(client.clone()),
+        api: Api::default_namespaced(client.clone()),
         leases: Api::default_namespaced(client),
         server,
         board,

@@ -1,5 +1,5 @@
 //! Built-in kinds in place of the recorded one: most scenarios that are about a ConfigMap are about any
-//! object, and are answered alike for a Secret, a Role, a LimitRange….
+//! object, and are answered alike for a Secret, a Role, a `LimitRange`….
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -198,9 +198,9 @@ impl Kind {
     /// A body of a request, `about` an object of the kind.
     fn sent(&self, body: &mut Value, about: bool) {
         if let (Some(operations), true) = (body.as_array_mut(), about) {
-            operations
-                .iter_mut()
-                .for_each(|operation| self.operation(operation));
+            for operation in operations {
+                self.operation(operation);
+            }
             return;
         }
         self.kinds(body);

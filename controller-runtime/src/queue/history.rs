@@ -218,10 +218,9 @@ impl History {
         let popped = self.queue.pop(self.now);
         assert_eq!(popped.is_some(), ready > 0, "a ready key is given out");
         let popped = popped?;
-        let key = self
-            .keys
-            .get_mut(&popped.key)
-            .expect("only a key with a reason runs");
+        let Some(key) = self.keys.get_mut(&popped.key) else {
+            panic!("only a key with a reason runs");
+        };
         assert!(key.running.is_none(), "key {} runs twice at once", popped.key);
         assert_eq!(Some(popped.since), key.due());
         assert_eq!(Some(popped.level), key.level());
@@ -268,7 +267,9 @@ impl History {
         assert_eq!(self.queue.len(), self.keys.len(), "{:?}", self.keys);
         for (name, key) in &mut self.keys {
             let slot = self.queue.slots.find(name).map(|id| self.queue.slots.get(id));
-            let slot = slot.expect("a key with something to do or to remember has a slot");
+            let Some(slot) = slot else {
+                panic!("key {name} has something to do or to remember, and no slot");
+            };
             assert_eq!(slot.failures, key.failures, "failures of key {name}");
             let due = match &slot.state {
                 State::Waiting { due } => Some(*due),

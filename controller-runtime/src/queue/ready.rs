@@ -125,7 +125,9 @@ impl Ready {
             let (mut before, mut next) = (None, list.map(|list| list.first));
             let mut len = 0;
             while let Some(id) = next {
-                let place = slots.get(id).place().expect("a slot in a list is ready");
+                let Some(place) = slots.get(id).place() else {
+                    panic!("a slot in a list is ready");
+                };
                 assert_eq!((place.level, place.before), (level, before));
                 (before, next) = (Some(id), place.after);
                 len += 1;

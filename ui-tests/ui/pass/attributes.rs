@@ -1,6 +1,10 @@
 //! Inner attributes, docs, and attributes above and below (tokio-rs/tracing#2294).
 #![deny(unused_must_use, deprecated)]
-#![allow(clippy::needless_return)]
+#![allow(
+    clippy::needless_return,
+    clippy::mixed_attributes_style,
+    clippy::duplicated_attributes
+)]
 
 use std::sync::Arc;
 

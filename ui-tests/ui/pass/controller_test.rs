@@ -37,6 +37,7 @@ async fn it_returns_a_result(cluster: Cluster) -> ::std::result::Result<(), kube
 }
 
 #[controller(selector(fields = "metadata.name=default"))]
+#[allow(clippy::unused_async)]
 async fn reconcile(
     namespace: Arc<k8s_openapi::api::core::v1::Namespace>,
 ) -> ::std::result::Result<Action, kube::Error> {

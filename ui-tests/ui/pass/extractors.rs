@@ -33,6 +33,7 @@ impl<R: Reconciler<Context = App>> FromReconcile<R> for Pool {
     cleanup(release),
     status(conditions),
 )]
+#[allow(clippy::too_many_arguments)]
 async fn reconcile(
     config: Arc<ConfigMap>,
     Pool(pool): Pool,

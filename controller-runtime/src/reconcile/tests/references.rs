@@ -179,7 +179,7 @@ async fn make_change(world: &World, change: Change) {
     match change {
         Mark(key, mark) => put::<Secret>(world, key, json!({ "labels": { "mark": mark } })).await,
         Point(key, names) => {
-            put::<ServiceAccount>(world, key, json!({ "annotations": { NAMES: names } })).await
+            put::<ServiceAccount>(world, key, json!({ "annotations": { NAMES: names } })).await;
         }
         Lose(key) => delete::<Secret>(world, key).await,
         Leave(key) => delete::<ServiceAccount>(world, key).await,

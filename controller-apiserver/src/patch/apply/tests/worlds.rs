@@ -374,19 +374,16 @@ impl World for Whole {
     fn update(&mut self, by: &Writer, new: &Value) {
         let mut new = new.clone();
         new["apiVersion"] = api_version(by.version).into();
-        let (code, answer) = match &self.live {
-            Some(live) => {
-                new["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
-                self.send("PUT", &Self::item(by, ""), "application/json", &new)
-            }
-            None => {
-                let path = format!(
-                    "/apis/{}{OBJECTS}?fieldManager={}",
-                    api_version(by.version),
-                    by.manager
-                );
-                self.send("POST", &path, "application/json", &new)
-            }
+        let (code, answer) = if let Some(live) = &self.live {
+            new["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+            self.send("PUT", &Self::item(by, ""), "application/json", &new)
+        } else {
+            let path = format!(
+                "/apis/{}{OBJECTS}?fieldManager={}",
+                api_version(by.version),
+                by.manager
+            );
+            self.send("POST", &path, "application/json", &new)
         };
         assert!(code < 300, "{answer}");
         self.look();
