@@ -37,7 +37,9 @@ fn gallery() -> &'static [String] {
                 cargo.env_remove(name);
             }
         }
-        cargo.args(names.iter().flat_map(|name| ["--package", name]));
+        // As the tests were built, so that what they stand on is there.
+        cargo.arg("--workspace");
+        cargo.args(names.iter().flat_map(|name| ["--bin", name]));
         assert!(cargo.status().expect("cargo is there").success());
         names
     })
