@@ -8,7 +8,7 @@ use super::{
     guard::guard,
     limit::Permit,
     shared::BUDGET,
-    task::{Duty, Ended, spawn, spawn_ended},
+    task::{Duty, Ended},
 };
 use crate::{
     Action, Error,
@@ -100,8 +100,8 @@ where
         let (slot, care) = (popped.slot, self.care.of(&run));
         let duty = Duty::of(slot, permit, &self.port);
         let task = match future {
-            Ok(future) => spawn(future, span, care, duty),
-            Err(message) => spawn_ended(Ended::Panicked(message), span, care, duty),
+            Ok(future) => duty.spawn(future, span, care),
+            Err(message) => duty.spawn_ended(Ended::Panicked(message), span, care),
         };
         let index = slot.index();
         if index >= self.running.len() {

@@ -132,11 +132,15 @@ impl<K: Object, E> Duty<K, E> {
     }
 
     fn fulfil(mut self, ended: Ended<E>) {
-        drop(self.permit.take());
         if !matches!(ended, Ended::Succeeded(_)) {
             // What OpenTelemetry asks of a span whose work failed; nothing to other listeners.
             tracing::Span::current().record("otel.status_code", "ERROR");
         }
+        self.end(ended);
+    }
+
+    fn end(&mut self, ended: Ended<E>) {
+        drop(self.permit.take());
         if let Some(slot) = self.slot.take() {
             self.port.leave(slot, ended);
         }
@@ -145,10 +149,9 @@ impl<K: Object, E> Duty<K, E> {
 
 impl<K: Object, E> Drop for Duty<K, E> {
     fn drop(&mut self) {
-        drop(self.permit.take());
-        if let Some(slot) = self.slot.take() {
+        if self.slot.is_some() {
             let message = "the reconcile was dropped before its end".to_owned();
-            self.port.leave(slot, Ended::Panicked(message));
+            self.end(Ended::Panicked(message));
         }
     }
 }
@@ -181,61 +184,47 @@ impl<K: Object> Care<K> {
     }
 }
 
-/// Runs a reconcile; its panic and its timeout become reports. The permit is given back when it has ended.
-pub(super) fn spawn<K, E>(
-    reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
-    span: tracing::Span,
-    care: Cared<K>,
-    duty: Duty<K, E>,
-) -> JoinHandle<()>
+impl<K, E> Duty<K, E>
 where
     K: Object,
     E: Send + 'static,
 {
-    // Combinators rather than an async block, which would hold the reconcile twice.
-    let caught = AssertUnwindSafe(reconcile)
-        .catch_unwind()
-        .map(|result| match result {
-            Ok(Ok(action)) => Ended::Succeeded(action),
-            Ok(Err(error)) => Ended::Failed(error),
-            Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
-        });
-    if care.is_none() {
-        return tokio::spawn(caught.map(|ended| duty.fulfil(ended)).instrument(span));
+    /// Runs a reconcile; its panic and its timeout become reports. The permit is given back when it has ended.
+    pub(super) fn spawn(
+        self,
+        reconcile: impl Future<Output = Result<Action, E>> + Send + 'static,
+        span: tracing::Span,
+        care: Cared<K>,
+    ) -> JoinHandle<()> {
+        // Combinators rather than an async block, which would hold the reconcile twice.
+        let caught = AssertUnwindSafe(reconcile)
+            .catch_unwind()
+            .map(|result| match result {
+                Ok(Ok(action)) => Ended::Succeeded(action),
+                Ok(Err(error)) => Ended::Failed(error),
+                Err(payload) => Ended::Panicked(guard::message(payload.as_ref())),
+            });
+        if care.is_none() {
+            return tokio::spawn(caught.map(|ended| self.fulfil(ended)).instrument(span));
+        }
+        self.spawn_with_care(caught.boxed(), span, care)
     }
-    spawn_with_care(caught.boxed(), span, care, duty)
-}
 
-/// The task of a reconcile that has ended before it began: so there is one way for outcomes.
-pub(super) fn spawn_ended<K, E>(
-    ended: Ended<E>,
-    span: tracing::Span,
-    care: Cared<K>,
-    duty: Duty<K, E>,
-) -> JoinHandle<()>
-where
-    K: Object,
-    E: Send + 'static,
-{
-    spawn_with_care(std::future::ready(ended).boxed(), span, care, duty)
-}
+    /// The task of a reconcile that has ended before it began: so there is one way for outcomes.
+    pub(super) fn spawn_ended(self, ended: Ended<E>, span: tracing::Span, care: Cared<K>) -> JoinHandle<()> {
+        self.spawn_with_care(std::future::ready(ended).boxed(), span, care)
+    }
 
-/// Not generic over the reconcile: a kind of task costs the compiler more than an allocation costs the run.
-fn spawn_with_care<K, E>(
-    run: BoxFuture<'static, Ended<E>>,
-    span: tracing::Span,
-    care: Cared<K>,
-    duty: Duty<K, E>,
-) -> JoinHandle<()>
-where
-    K: Object,
-    E: Send + 'static,
-{
-    tokio::spawn(
-        careful(run, care)
-            .map(|ended| duty.fulfil(ended))
-            .instrument(span),
-    )
+    /// Not generic over the reconcile: a kind of task costs the compiler more than an allocation costs the run.
+    fn spawn_with_care(
+        self,
+        run: BoxFuture<'static, Ended<E>>,
+        span: tracing::Span,
+        care: Cared<K>,
+    ) -> JoinHandle<()> {
+        let run = careful(run, care).map(|ended| self.fulfil(ended));
+        tokio::spawn(run.instrument(span))
+    }
 }
 
 /// The afterword comes when the run is dropped, and cannot make its outcome another.
