@@ -28,15 +28,20 @@ fn secret_of(account: &ServiceAccount) -> Option<String> {
     account.labels().get("secret").cloned()
 }
 
+/// Notes whether the object sees the Secret that it names.
+fn tell_secret(account: &ServiceAccount, notes: &Notes, secrets: &Store<Secret>) -> Action {
+    let found = secret_of(account).and_then(|name| secrets.get(&name)).is_some();
+    notes.note(format!("{} {found}", account.name_any()));
+    Action::await_change()
+}
+
 #[controller(name = "users", references(Secret, secret_of), predicates(labels))]
 async fn use_secret(
     account: Arc<ServiceAccount>,
     notes: Arc<Notes>,
     secrets: Store<Secret>,
 ) -> Result<Action, kube::Error> {
-    let found = secret_of(&account).and_then(|name| secrets.get(&name)).is_some();
-    notes.note(format!("{} {found}", account.name_any()));
-    Ok(Action::await_change())
+    Ok(tell_secret(&account, &notes, &secrets))
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,9 +83,7 @@ async fn deaf(
     notes: Arc<Notes>,
     secrets: Store<Secret>,
 ) -> Result<Action, kube::Error> {
-    let found = secret_of(&account).and_then(|name| secrets.get(&name)).is_some();
-    notes.note(format!("{} {found}", account.name_any()));
-    Ok(Action::await_change())
+    Ok(tell_secret(&account, &notes, &secrets))
 }
 
 /// kube-rs/kube#1682: what is named is looked at, too, when it is the referring field that changes.
