@@ -1,6 +1,6 @@
 //! The name of an object in one piece.
 
-use std::{fmt, sync::Arc};
+use std::{cmp::Ordering, fmt, sync::Arc};
 
 use crate::object::{Object, ObjectRef};
 
@@ -51,6 +51,19 @@ impl Name {
     }
 }
 
+/// By namespace, then by name.
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.namespace(), self.name()).cmp(&(other.namespace(), other.name()))
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace().unwrap_or_default(), self.name())
@@ -85,7 +98,11 @@ mod tests {
             Name::new(Some("ab"), ""),
         ];
         for (index, name) in names.iter().enumerate() {
-            assert!(names[..index].iter().all(|other| other != name), "{name:?}");
+            let others = &names[..index];
+            assert!(
+                others.iter().all(|other| other < name),
+                "{name:?}: they stand in order"
+            );
         }
     }
 }

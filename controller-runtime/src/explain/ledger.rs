@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::fields::{Field, Fields};
-use crate::clock::Instant;
+use crate::{clock::Instant, memory::shrink};
 
 /// So many changes that woke a key are kept with it.
 const KEPT: usize = 8;
@@ -181,10 +181,7 @@ impl<K: Eq + Hash + Clone> Ledger<K> {
     /// A run found no object of this key.
     pub(crate) fn missed(&mut self, key: &K) {
         self.entries.remove(key);
-        // Amortized: capacity was paid for by as many insertions.
-        if self.entries.capacity() > 1024 && self.entries.len() * 4 < self.entries.capacity() {
-            self.entries.shrink_to(self.entries.len() * 2);
-        }
+        shrink(&mut self.entries);
     }
 
     pub(crate) fn entry(&self, key: &K) -> Option<&Entry> {

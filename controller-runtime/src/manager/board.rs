@@ -151,8 +151,8 @@ impl Board {
     pub fn running(&self) -> Vec<String> {
         self.change(|state| {
             let controllers = state.controllers.values();
-            let running = controllers.flat_map(|controller| controller.running.values());
-            running.map(|run| run.object.to_string()).collect()
+            let running = controllers.flat_map(ControllerState::running_objects);
+            running.map(|object| object.to_string()).collect()
         })
     }
 

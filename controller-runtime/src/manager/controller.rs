@@ -1,18 +1,20 @@
 //! What the board knows of one controller: its sources, and its live objects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
     board::millis,
+    objects::{Objects, identity},
     status::{
-        ControllerStatus, ObjectId, ObjectStatus, QueueStatus, RunReport, SourceId, SourceState,
-        SourceStatus, UndecodableObject,
+        ControllerStatus, ObjectId, QueueStatus, SourceId, SourceState, SourceStatus, UndecodableObject,
     },
 };
 use crate::{
     clock::{self, Instant},
     declare::{Declaration, Namespaces, Scope, Watched},
     explain::Explainer,
+    name::Name,
+    queue::Causes,
     runner::Gauge,
 };
 
@@ -27,20 +29,15 @@ pub(super) struct ControllerState {
     pub(super) sources: BTreeMap<SourceId, SourceEntry>,
     /// Each running object, and why it runs. Invariant: only runs that have not ended.
     pub(super) running: BTreeMap<u64, RunningEntry>,
-    /// Invariant: only objects that have not been told to be gone.
-    pub(super) objects: BTreeMap<ObjectId, ObjectEntry>,
+    pub(super) objects: Objects,
     pub(super) ended: Option<String>,
-    /// Invariant: only objects that have not been told to be gone.
-    pub(super) paused: BTreeSet<ObjectId>,
-    /// Objects of a life before that this one has not met yet: they may have gone in between, when nobody told.
-    pub(super) unmet: BTreeSet<ObjectId>,
 }
 
 /// A run under way.
 #[derive(Debug)]
 pub(super) struct RunningEntry {
-    pub(super) object: ObjectId,
-    pub(super) causes: Vec<String>,
+    pub(super) object: Name,
+    pub(super) causes: Causes,
     /// The object was deleted meanwhile: its outcome is told, and nothing is kept.
     pub(super) gone: bool,
 }
@@ -67,13 +64,6 @@ impl SourceEntry {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct ObjectEntry {
-    pub(super) report: RunReport,
-    pub(super) at: Instant,
-    pub(super) next: Option<Instant>,
-}
-
 impl ControllerState {
     /// Of a controller that has told nothing yet.
     pub(super) fn new(declaration: &Declaration, namespaces: &Namespaces) -> Self {
@@ -91,9 +81,7 @@ impl ControllerState {
             explainer: None,
             sources,
             running: BTreeMap::new(),
-            objects: BTreeMap::new(),
-            paused: BTreeSet::new(),
-            unmet: BTreeSet::new(),
+            objects: Objects::default(),
             ended: None,
         }
     }
@@ -101,44 +89,30 @@ impl ControllerState {
     /// The last results are still the last results; nothing is due any more.
     pub(super) fn inherit(&mut self, before: Self) {
         self.objects = before.objects;
-        self.paused = before.paused;
-        for entry in self.objects.values_mut() {
-            entry.next = None;
-        }
-        self.unmet = self.objects.keys().chain(&self.paused).cloned().collect();
-    }
-
-    /// All that is there has been met: the others have gone.
-    pub(super) fn forget_unmet(&mut self) {
-        for object in std::mem::take(&mut self.unmet) {
-            self.objects.remove(&object);
-            self.paused.remove(&object);
-        }
+        self.objects.outlive();
     }
 
     /// How many entries each map has.
     pub(super) fn census(&self) -> Vec<(String, usize)> {
         let mut all = self.explainer.as_ref().map(Explainer::census).unwrap_or_default();
-        let known = [
-            ("running reconciles", self.running.len()),
-            ("last results", self.objects.len()),
-            ("paused objects", self.paused.len()),
-            ("objects of a life before", self.unmet.len()),
-        ];
+        all.push(("running reconciles".to_owned(), self.running.len()));
+        let known = self.objects.census();
         all.extend(known.map(|(what, count)| (what.to_owned(), count)));
         all
     }
 
     pub(super) fn status(&self, name: &str, now: Instant) -> ControllerStatus {
         ControllerStatus {
-            objects: self
-                .objects
-                .iter()
-                .map(|(object, entry)| entry.status(object, now))
-                .collect(),
-            paused: self.paused.iter().cloned().collect(),
+            objects: self.objects.statuses(&self.kind, now),
+            paused: self.objects.all_paused(&self.kind),
             ..self.outline(name, now)
         }
+    }
+
+    /// The names of the running objects.
+    pub(super) fn running_objects(&self) -> impl Iterator<Item = ObjectId> {
+        let running = self.running.values();
+        running.map(|run| identity(&run.object, &self.kind))
     }
 
     /// The status without the objects.
@@ -168,19 +142,6 @@ impl ControllerState {
                 .collect(),
             objects: Vec::new(),
             paused: Vec::new(),
-        }
-    }
-}
-
-impl ObjectEntry {
-    pub(super) fn status(&self, object: &ObjectId, now: Instant) -> ObjectStatus {
-        ObjectStatus {
-            object: object.clone(),
-            report: RunReport {
-                next_ms: self.next.map(|next| millis(next.saturating_duration_since(now))),
-                ..self.report.clone()
-            },
-            ago_ms: millis(now.saturating_duration_since(self.at)),
         }
     }
 }

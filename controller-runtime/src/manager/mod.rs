@@ -19,6 +19,7 @@ mod here;
 #[cfg(feature = "probes")]
 mod http;
 mod informers;
+mod objects;
 mod observe;
 mod readiness;
 mod review;

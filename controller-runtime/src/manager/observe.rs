@@ -3,15 +3,17 @@
 use super::{
     Board,
     board::millis,
-    controller::{ControllerState, ObjectEntry, RunningEntry, SourceEntry},
-    status::{Happening, ObjectId, RunReport, RunResult, SourceId, SourceState, UndecodableObject},
+    controller::{ControllerState, RunningEntry, SourceEntry},
+    objects::LastRun,
+    status::{Happening, ObjectId, RunResult, SourceId, SourceState, UndecodableObject},
 };
 use crate::{
     clock,
     error_text::chain,
     explain::Explainer,
+    name::Name,
+    queue::Causes,
     runner::{Event, Finished, Gauge, Observer, Outcome, SourceChange, Started, Subject},
-    trigger::Cause,
 };
 
 impl Observer for Board {
@@ -20,8 +22,8 @@ impl Observer for Board {
             Event::Synced => self.synced(controller),
             Event::Started(started) => self.started(controller, started),
             Event::Finished(finished) => self.finished(controller, finished),
-            Event::Gone(subject) => self.gone(controller, &identity(subject)),
-            Event::Paused(subject) => self.paused(controller, identity(subject)),
+            Event::Gone(subject) => self.gone(controller, subject),
+            Event::Paused(subject) => self.paused(controller, subject),
             Event::Source(change) => self.source(controller, change),
             Event::MapperPanicked { kind, message } => self.tell(Happening::MapperPanicked {
                 controller: controller.to_owned(),
@@ -36,7 +38,7 @@ impl Observer for Board {
                 fields: circle.fields.to_vec(),
             }),
             Event::Settled { .. } => {
-                self.with(controller, ControllerState::forget_unmet);
+                self.with(controller, |state| state.objects.forget_unmet());
             }
             Event::Stopping | Event::Stopped => {}
         }
@@ -127,80 +129,74 @@ impl Board {
 
     fn started(&self, controller: &str, started: &Started<'_>) {
         let run = RunningEntry {
-            object: identity(&started.object),
-            causes: started.causes.iter().map(Cause::told).collect(),
+            object: name_of(&started.object),
+            causes: started.causes.iter().cloned().collect(),
             gone: false,
         };
         self.with(controller, |state| {
-            state.paused.remove(&run.object);
-            state.unmet.remove(&run.object);
+            state.objects.started(&run.object);
             state.running.insert(started.id, run)
         });
     }
 
-    fn paused(&self, controller: &str, object: ObjectId) {
-        let new = self.with(controller, |state| {
-            state.unmet.remove(&object);
-            state.paused.insert(object.clone())
-        });
+    fn paused(&self, controller: &str, object: &Subject<'_>) {
+        let new = self.with(controller, |state| state.objects.paused(name_of(object)));
         if new == Some(true) {
             self.tell(Happening::Paused {
                 controller: controller.to_owned(),
-                object,
+                object: identity(object),
             });
         }
     }
 
-    fn gone(&self, controller: &str, object: &ObjectId) {
+    fn gone(&self, controller: &str, object: &Subject<'_>) {
+        let name = name_of(object);
         let known = self.with(controller, |state| {
             for run in state.running.values_mut() {
-                run.gone |= run.object == *object;
+                run.gone |= run.object == name;
             }
-            state.paused.remove(object);
-            state.unmet.remove(object);
-            state.objects.remove(object).is_some()
+            state.objects.gone(&name)
         });
         if known == Some(true) {
             self.tell(Happening::Gone {
                 controller: controller.to_owned(),
-                object: object.clone(),
+                object: identity(object),
             });
         }
     }
 
     fn finished(&self, controller: &str, finished: &Finished<'_>) {
-        let object = identity(&finished.object);
         let Some((result, error)) = judge(&finished.outcome) else {
             self.with(controller, |state| state.running.remove(&finished.id));
-            self.gone(controller, &object);
+            self.gone(controller, &finished.object);
             return;
         };
         let now = clock::now();
         let report = self.with(controller, |state| {
-            let run = state.running.remove(&finished.id);
-            let gone = run.as_ref().is_some_and(|run| run.gone);
-            let report = RunReport {
-                result,
-                error,
-                failures: finished.failures,
-                duration_ms: millis(finished.took),
-                next_ms: finished.next_run.map(millis),
-                causes: run.map(|run| run.causes).unwrap_or_default(),
+            let running = state.running.remove(&finished.id);
+            let (name, causes, gone) = match running {
+                Some(running) => (running.object, running.causes, running.gone),
+                None => (name_of(&finished.object), Causes::default(), false),
             };
+            let run = LastRun {
+                result,
+                error: error.map(String::into_boxed_str),
+                failures: finished.failures,
+                took: finished.took,
+                causes,
+                at: now,
+                next: finished.next_run.and_then(|next| now.checked_add(next)),
+            };
+            let report = run.report(now);
             if !gone {
-                let entry = ObjectEntry {
-                    report: report.clone(),
-                    at: now,
-                    next: finished.next_run.and_then(|next| now.checked_add(next)),
-                };
-                state.objects.insert(object.clone(), entry);
+                state.objects.ended(name, run);
             }
             report
         });
         if let Some(report) = report {
             self.tell(Happening::Reconciled {
                 controller: controller.to_owned(),
-                object,
+                object: identity(&finished.object),
                 report,
             });
         }
@@ -246,6 +242,10 @@ fn undecodable(change: &SourceChange<'_>) -> Vec<UndecodableObject> {
             message: what.message.clone(),
         })
         .collect()
+}
+
+fn name_of(subject: &Subject<'_>) -> Name {
+    Name::new(subject.namespace, subject.name)
 }
 
 fn identity(subject: &Subject<'_>) -> ObjectId {

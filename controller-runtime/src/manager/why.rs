@@ -11,6 +11,7 @@ use super::{
 use crate::{
     clock,
     explain::{Explainer, Held, KeyState, Known, Told, Why},
+    name::Name,
     pause::PAUSED,
 };
 
@@ -83,9 +84,10 @@ impl Board {
             held.extend(
                 standby.map(|standby| because("not_leading", format!("another process leads ({standby})"))),
             );
-            held.extend(of_key(&known, controller));
-            let entry = controller.objects.get(&known.object);
-            (held, entry.map(|entry| entry.status(&known.object, now)))
+            let object = Name::new(known.object.namespace.as_deref(), &known.object.name);
+            held.extend(of_key(&known, &object, controller));
+            let run = controller.objects.last_run(&object);
+            (held, run.map(|run| run.status(&object, &controller.kind, now)))
         });
         Why::new(name, known, held, last_run)
     }
@@ -113,10 +115,10 @@ impl ControllerState {
 }
 
 /// What keeps one object from running.
-fn of_key(known: &Known, controller: &ControllerState) -> Vec<Held> {
+fn of_key(known: &Known, object: &Name, controller: &ControllerState) -> Vec<Held> {
     let mut held = Vec::new();
     // A key that is told to be due has been woken since, and will be looked at again.
-    if controller.paused.contains(&known.object) && known.queue == KeyState::Idle {
+    if controller.objects.is_paused(object) && known.queue == KeyState::Idle {
         let text = format!("the annotation {PAUSED} keeps it from running until it is taken away");
         held.push(because("paused", text));
     }

@@ -77,7 +77,7 @@ impl Plain {
 ///
 /// A first one that says everything by its kind costs no allocation: most runs of most keys have that cause alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Causes {
+pub(crate) struct Causes {
     first: Option<Plain>,
     /// The others.
     told: Vec<Cause>,
@@ -115,12 +115,20 @@ impl Causes {
         self.told.clear();
     }
 
-    pub(super) fn to_vec(&self) -> Vec<Cause> {
+    pub(crate) fn to_vec(&self) -> Vec<Cause> {
         let first = self.first.filter(|_| self.told.len() < KEPT);
         first
             .map(Plain::whole)
             .into_iter()
             .chain(self.told.iter().cloned())
             .collect()
+    }
+}
+
+impl FromIterator<Cause> for Causes {
+    fn from_iter<I: IntoIterator<Item = Cause>>(causes: I) -> Self {
+        let mut all = Self::default();
+        causes.into_iter().for_each(|cause| all.add(cause));
+        all
     }
 }

@@ -29,6 +29,7 @@ mod tests;
 
 use std::{hash::Hash, time::Duration};
 
+pub(crate) use causes::Causes;
 use heap::Heap;
 pub(crate) use look::Standing;
 pub(crate) use outcome::{After, Next, Outcome};
