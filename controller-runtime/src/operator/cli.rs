@@ -5,8 +5,8 @@ use std::{io::Write as _, net::SocketAddr, path::PathBuf};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use super::{
-    ElectionOptions, ManifestOptions, Operator, OperatorError, RateLimit, RunOptions, Stop, WhenEnded,
-    manifests::yaml, signals, telemetry::Telemetry,
+    ElectionOptions, ManifestOptions, Operator, OperatorError, OwnPod, RateLimit, RunOptions, Stop,
+    WhenEnded, manifests::yaml, signals, telemetry::Telemetry,
 };
 use crate::{
     Backoff,
@@ -139,12 +139,40 @@ struct RunArgs {
     /// Who this process is, in the Lease
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     identity: Option<String>,
+    #[command(flatten)]
+    pod: PodArgs,
     /// Log lines as JSON
     #[arg(long, env = "OPERATOR_JSON_LOGS")]
     json_logs: bool,
     /// Stop when standard input ends, for whoever runs this as a child
     #[arg(long, hide = true)]
     stop_with_stdin: bool,
+}
+
+/// What the downward API tells a Pod of itself.
+#[derive(Debug, Args)]
+struct PodArgs {
+    #[arg(
+        id = "pod-namespace",
+        long = "pod-namespace",
+        hide = true,
+        env = "POD_NAMESPACE"
+    )]
+    namespace: Option<String>,
+    #[arg(id = "pod-name", long = "pod-name", hide = true, env = "POD_NAME")]
+    name: Option<String>,
+    #[arg(id = "pod-uid", long = "pod-uid", hide = true, env = "POD_UID")]
+    uid: Option<String>,
+}
+
+impl PodArgs {
+    fn pod(self) -> Option<OwnPod> {
+        let pod = OwnPod::new(self.namespace?, self.name?);
+        Some(match self.uid {
+            Some(uid) => pod.uid(uid),
+            None => pod,
+        })
+    }
 }
 
 impl Operator {
@@ -235,6 +263,9 @@ impl RunArgs {
         }
         if self.protect_metrics {
             options = options.protect_metrics();
+        }
+        if let Some(pod) = self.pod.pod() {
+            options = options.pod(pod);
         }
         Ok(options)
     }

@@ -32,6 +32,7 @@ mod manifests;
 mod manifests_tests;
 mod options;
 mod people;
+mod pod;
 mod rate;
 #[cfg(test)]
 mod rights_tests;
@@ -58,6 +59,7 @@ pub use candidate::ElectionOptions;
 pub use error::OperatorError;
 pub use manifests::ManifestOptions;
 pub use options::{RunOptions, WhenEnded};
+pub use pod::OwnPod;
 pub use rate::{NoRate, RateLimit};
 pub use stop::Stop;
 

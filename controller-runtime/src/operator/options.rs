@@ -4,7 +4,7 @@ use std::{fmt, net::SocketAddr, path::PathBuf};
 
 use kube::Client;
 
-use super::{ElectionOptions, RateLimit, Stop};
+use super::{ElectionOptions, OwnPod, RateLimit, Stop};
 use crate::{Backoff, clock::Origin, declare::Namespaces};
 
 /// What the deployer of an operator chooses.
@@ -20,6 +20,7 @@ pub struct RunOptions {
     pub(super) rate_limit: Option<RateLimit>,
     pub(super) protect_metrics: bool,
     pub(super) when_ended: WhenEnded,
+    pub(super) pod: Option<OwnPod>,
     pub(super) origin: Origin,
     pub(super) stop: Stop,
 }
@@ -99,6 +100,12 @@ impl RunOptions {
     /// Chooses what follows when a controller ends though nobody asked it to.
     pub fn when_ended(mut self, then: WhenEnded) -> Self {
         self.when_ended = then;
+        self
+    }
+
+    /// The Pod that this process runs in: Events tell there which rights are missing, if a controller may publish Events.
+    pub fn pod(mut self, pod: OwnPod) -> Self {
+        self.pod = Some(pod);
         self
     }
 

@@ -6,14 +6,14 @@ use std::{
 };
 
 use controller_apiserver::{Server, access::User};
-use k8s_openapi::api::{core::v1::ConfigMap, rbac::v1::ClusterRole};
+use k8s_openapi::api::{core::v1::ConfigMap, events::v1, rbac::v1::ClusterRole};
 use kube::{
     Api,
-    api::{Patch, PatchParams, PostParams},
+    api::{ListParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
-use super::{Declaration, ElectionOptions, Operator, RunOptions, Stop, tests::Fake};
+use super::{Declaration, ElectionOptions, Operator, OwnPod, RunOptions, Stop, tests::Fake};
 use crate::{
     declare::{BoxError, Environment, Rule, Watched},
     logs::Logs,
@@ -118,6 +118,67 @@ async fn waits(environment: Environment) -> Result<(), BoxError> {
     environment.observer.observe("writer", &Event::Synced);
     environment.shutdown.await;
     Ok(())
+}
+
+/// Who looks at the Pod sees it; an operator whose controllers publish no Events has no right to, and does not try.
+#[tokio::test(start_paused = true)]
+async fn events_of_the_pod_name_what_is_missing() {
+    for (events, pod) in [(true, true), (true, false), (false, true)] {
+        let server = server(&["list"]).await;
+        let grant = async |verbs: &[&str]| {
+            let mut all = rules(verbs);
+            let added = json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]});
+            all.as_array_mut().expect("rules").push(added);
+            put(&server, &all).await;
+        };
+        grant(&["list"]).await;
+        let mut declaration = Declaration::new("writer", Watched::new::<ConfigMap>(&()));
+        declaration.uses.events = events;
+        let stop = Stop::new();
+        let client = server.client_as(User::new("worker", ["system:authenticated"]));
+        // A standby, for nobody gives it the lease.
+        let mut options = RunOptions::new()
+            .client(client)
+            .stop_on(&stop)
+            .elect(ElectionOptions::new());
+        if pod {
+            options = options.pod(OwnPod::new("default", "writer-0").uid("7"));
+        }
+        let operator = Operator::new("writer").controller(Fake::of(declaration, waits));
+        let run = tokio::spawn(operator.run(options));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let found = Api::<v1::Event>::namespaced(server.client(), "default");
+        let found = async || {
+            let list = found.list(&ListParams::default()).await.expect("Events");
+            let told = list.items.into_iter().map(|event| {
+                let regarding = event.regarding.expect("about the Pod");
+                assert_eq!(
+                    (regarding.kind.as_deref(), regarding.name.as_deref()),
+                    (Some("Pod"), Some("writer-0"))
+                );
+                assert_eq!(regarding.uid.as_deref(), Some("7"));
+                [event.type_, event.reason, event.note]
+                    .map(Option::unwrap_or_default)
+                    .join(" ")
+            });
+            told.collect::<Vec<_>>()
+        };
+        let told = found().await;
+        if events && pod {
+            let [told] = &told[..] else { panic!("{told:?}") };
+            assert!(told.starts_with("Warning MissingRights "), "{told}");
+            assert!(
+                told.contains("reconciles ConfigMap: missing \"watch\" configmaps"),
+                "{told}"
+            );
+            assert!(told.contains("leader election: missing \"get\" leases"), "{told}");
+        } else {
+            assert!(told.is_empty(), "{told:?}");
+            assert!(server.journal().user("worker").resource("events").is_empty());
+        }
+        stop.now();
+        run.await.expect("no panic").expect("a good end");
+    }
 }
 
 /// Of three rights one is granted; all are, later; then the right to write is taken while the operator runs.

@@ -10,6 +10,7 @@ use super::{
     Operator, OperatorError, RunOptions,
     candidate::Candidate,
     client,
+    pod::tell_of_rights,
     running::{Care, Running},
 };
 #[cfg(feature = "probes")]
@@ -20,6 +21,7 @@ use crate::{
     leader::WriteGate,
     manager::{Board, access},
     metrics::Metrics,
+    reconcile::Recorder,
     runner::{Limit, Observer},
 };
 
@@ -74,7 +76,9 @@ impl Operator {
         let refusals = access::Refusals::of(&questions);
         let client = client::gated(plain.clone(), &gate, retries, options.rate_limit, &refusals);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics.clone())];
-        let _asking = self.ask(&client, questions, refusals, options.origin, board);
+        // It does not ask the gate: no other process writes of this Pod, and a standby lacks rights, too.
+        let recorder = self.recorder(options.pod, &options.namespaces, &plain, options.origin);
+        let _asking = self.ask(&client, questions, refusals, options.origin, board, recorder);
         let mut environment = Environment::new(client)
             .namespaces(options.namespaces)
             .observe_with(Arc::new(observers))
@@ -121,6 +125,7 @@ impl Operator {
         refusals: access::Refusals,
         origin: Origin,
         board: &Board,
+        recorder: Option<Recorder>,
     ) -> [OnDrop; 2] {
         let kinds = ask_for_kinds(
             client.clone(),
@@ -134,6 +139,7 @@ impl Operator {
             refusals,
             origin.rng("reviews"),
             board.clone(),
+            recorder,
         );
         [OnDrop(tokio::spawn(kinds)), OnDrop(tokio::spawn(rights))]
     }
@@ -167,13 +173,14 @@ async fn ask_for_kinds(client: Client, kinds: access::Kinds, rng: fastrand::Rng,
     .await;
 }
 
-/// Says which rights come and go, each once in the log, and which are missing on the board.
+/// Says which rights come and go, each once in the log, and which are missing on the board and in an Event.
 async fn ask_for_rights(
     client: Client,
     questions: access::Questions,
     refusals: access::Refusals,
     rng: fastrand::Rng,
     board: Board,
+    recorder: Option<Recorder>,
 ) {
     access::watch_over(client, questions, refusals, rng, |changes, missing| {
         for change in changes {
@@ -187,6 +194,9 @@ async fn ask_for_rights(
             }
         }
         board.missing_rights(missing);
+        if let Some(recorder) = &recorder {
+            tell_of_rights(recorder, missing);
+        }
     })
     .await;
 }

@@ -52,6 +52,7 @@ fn deployment(name: &str, options: &ManifestOptions, labels: &Value) -> Value {
     let mut env = vec![
         json!({"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}),
         json!({"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}),
+        json!({"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}),
     ];
     if let Namespaces::Only(namespaces) = &options.namespaces {
         env.push(json!({"name": "OPERATOR_WATCH_NAMESPACES", "value": namespaces.join(",")}));

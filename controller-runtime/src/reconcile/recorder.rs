@@ -216,6 +216,11 @@ impl Recorder {
         }
     }
 
+    /// Events of something that no controller reconciles.
+    pub(crate) fn about(client: Client, reporter: &str, origin: Origin, reference: ObjectReference) -> Self {
+        Self::of(Arc::new(Publisher::new(client, reporter, origin)), reference)
+    }
+
     pub(super) fn of(publisher: Arc<Publisher>, mut reference: ObjectReference) -> Self {
         // It is the object that Events are about, not one state of it: a new state does not make the same Event another.
         reference.resource_version = None;
