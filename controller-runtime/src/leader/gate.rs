@@ -106,6 +106,25 @@ impl WriteGate {
         }
     }
 
+    /// Waits for the answer of a write, for as long as this process may write: a renewal meanwhile gives it more time.
+    async fn until_over<T>(
+        &self,
+        mut deadline: Instant,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, GateRefusal> {
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            if let Ok(answer) = timeout_at(deadline, &mut answer).await {
+                return Ok(answer);
+            }
+            match self.limit() {
+                Ok(Some(later)) => deadline = later,
+                Ok(None) => return Ok(answer.await),
+                Err(_) => return Err(GateRefusal::DeadlinePassed),
+            }
+        }
+    }
+
     fn set(&self, passage: Passage) {
         *self.passage.lock().unwrap_or_else(PoisonError::into_inner) = passage;
     }
@@ -170,14 +189,11 @@ where
             Ok(limit) => limit,
             Err(refusal) => return Box::pin(async move { Err(refusal.into()) }),
         };
-        let answer = self.inner.call(request);
+        let (gate, answer) = (self.gate.clone(), self.inner.call(request));
         Box::pin(async move {
             match limit {
                 None => answer.await.map_err(Into::into),
-                Some(deadline) => match timeout_at(deadline, answer).await {
-                    Ok(answer) => answer.map_err(Into::into),
-                    Err(_) => Err(GateRefusal::DeadlinePassed.into()),
-                },
+                Some(deadline) => gate.until_over(deadline, answer).await?.map_err(Into::into),
             }
         })
     }
@@ -251,6 +267,44 @@ mod tests {
             .expect_err("nobody answers");
         assert_eq!(given_up.downcast_ref(), Some(&GateRefusal::DeadlinePassed));
         assert_eq!(clock::now() - start, Duration::from_secs(12));
+    }
+
+    /// A webhook may take longer than a lease: a leader that is well waits for it.
+    #[tokio::test(start_paused = true)]
+    async fn a_renewal_gives_a_write_that_is_under_way_more_time() {
+        let slow = service_fn(|_: Request<()>| async {
+            tokio::time::sleep(Duration::from_secs(25)).await;
+            Ok::<_, BoxError>(Response::new(()))
+        });
+        for (renewals, answered) in [(3, true), (1, false)] {
+            let gate = WriteGate::closed();
+            let service = ServiceBuilder::new()
+                .layer(GateLayer::new(gate.clone()))
+                .service(slow);
+            let start = clock::now();
+            gate.pass_until(start + Duration::from_secs(10));
+            let (answer, ()) = tokio::join!(service.oneshot(request(Method::PUT, "/api/v1/pods/a")), async {
+                for renewal in 1..=renewals {
+                    tokio::time::sleep(Duration::from_secs(5)).await;
+                    gate.pass_until(start + Duration::from_secs(renewal * 5 + 10));
+                }
+            });
+            assert_eq!(answer.is_ok(), answered, "{renewals} renewals: {answer:?}");
+            if !answered {
+                assert_eq!(clock::now() - start, Duration::from_secs(15));
+            }
+        }
+        // Taken by force: what is under way is given up when its time is over, as before.
+        let gate = WriteGate::closed();
+        gate.pass_until(clock::now() + Duration::from_secs(10));
+        let service = ServiceBuilder::new()
+            .layer(GateLayer::new(gate.clone()))
+            .service(slow);
+        let (answer, ()) = tokio::join!(service.oneshot(request(Method::PUT, "/api/v1/pods/a")), async {
+            gate.close();
+        });
+        let given_up = answer.expect_err("it does not lead");
+        assert_eq!(given_up.downcast_ref(), Some(&GateRefusal::DeadlinePassed));
     }
 
     /// Tries again every five seconds, whatever the error.
