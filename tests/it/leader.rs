@@ -261,6 +261,29 @@ async fn a_reconcile_that_hangs_is_dropped_with_the_leadership() {
     assert_eq!(world.writes("first"), []);
 }
 
+/// What the network still holds of it may arrive later: nobody else may lead by then.
+#[tokio::test(start_paused = true)]
+async fn what_is_dropped_at_the_end_of_a_shutdown_keeps_the_lease() {
+    let world = World::new().await;
+    let first = Replica::start(&world.server, "first", Duration::from_secs(600));
+    world.until("first reconciles", || first.runs() == 1).await;
+    let second = Replica::start(&world.server, "second", Duration::ZERO);
+    first.stop.now();
+    let end = within(Duration::from_secs(61), first).await;
+    let Err(OperatorError::Dropped { running }) = end else {
+        panic!("{end:?}")
+    };
+    assert_eq!(running, ["ConfigMap default/out"]);
+    let ended = Instant::now();
+    assert!(world.holder().await.starts_with("first_"));
+    world.until("second reconciles", || second.runs() > 0).await;
+    assert!(
+        ended.elapsed() >= Duration::from_secs(10),
+        "after the lease, not before: {:?}",
+        ended.elapsed()
+    );
+}
+
 /// kubernetes-sigs/controller-runtime#2719: stopping a standby started the work of a leader.
 #[tokio::test(start_paused = true)]
 async fn a_standby_that_is_stopped_writes_nothing() {

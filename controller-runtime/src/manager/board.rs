@@ -15,7 +15,7 @@ use super::{
     controller::ControllerState,
     feed::{Feed, Listener},
     readiness::{self, Readiness},
-    status::{ControllerStatus, Happening, OperatorStatus, Phase, SourceState},
+    status::{ControllerStatus, Happening, ObjectId, OperatorStatus, Phase, SourceState},
 };
 use crate::{
     clock::{self, Instant},
@@ -53,6 +53,8 @@ pub(super) struct State {
     pub(super) controllers: BTreeMap<String, ControllerState>,
     missing_rights: Vec<String>,
     pub(super) leadership: Option<String>,
+    /// What still ran at the end of the shutdown.
+    pub(super) dropped: Vec<String>,
 }
 
 impl Board {
@@ -66,6 +68,7 @@ impl Board {
                 controllers: BTreeMap::new(),
                 missing_rights: Vec::new(),
                 leadership: None,
+                dropped: Vec::new(),
             })),
             feed: Feed::new(),
             heard: Heard::default(),
@@ -154,6 +157,16 @@ impl Board {
             let running = controllers.flat_map(ControllerState::running_objects);
             running.map(|object| object.to_string()).collect()
         })
+    }
+
+    /// A reconcile was dropped at the end of the shutdown.
+    pub(super) fn drop_run(&self, object: &ObjectId) {
+        self.change(|state| state.dropped.push(object.to_string()));
+    }
+
+    /// The objects whose reconciles were dropped at the end of the shutdown.
+    pub(crate) fn dropped(&self) -> Vec<String> {
+        self.read(|state| state.dropped.clone())
     }
 
     /// Whether the operator does its work, and why not.

@@ -21,7 +21,12 @@ impl Observer for Board {
         match event {
             Event::Synced => self.synced(controller),
             Event::Started(started) => self.started(controller, started),
-            Event::Finished(finished) => self.finished(controller, finished),
+            Event::Finished(finished) => {
+                if matches!(finished.outcome, Outcome::Interrupted) {
+                    self.drop_run(&identity(&finished.object));
+                }
+                self.finished(controller, finished);
+            }
             Event::Gone(subject) => self.gone(controller, subject),
             Event::Paused(subject) => self.paused(controller, subject),
             Event::Source(change) => self.source(controller, change),

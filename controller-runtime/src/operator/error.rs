@@ -77,8 +77,8 @@ pub enum OperatorError {
     /// Another process leads now, or this one could not show that it does.
     #[error("leadership lost: {0}")]
     LeadershipLost(#[source] Loss),
-    /// A second signal came while reconciles were running.
-    #[error("stopped by a second signal; dropped while running: {}", list(.running))]
+    /// Reconciles had not finished when their time for it was over, or at a second signal.
+    #[error("stopped before all reconciles had finished; dropped while running: {}", list(.running))]
     Dropped {
         /// The objects whose reconciles did not finish.
         running: Vec<String>,

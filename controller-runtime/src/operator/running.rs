@@ -42,7 +42,11 @@ impl Running {
         stop: &Stop,
         mut candidate: Option<Candidate>,
     ) -> Result<(), OperatorError> {
-        let result = self.wait(board, stop, candidate.as_mut()).await;
+        let mut result = self.wait(board, stop, candidate.as_mut()).await;
+        let running = board.dropped();
+        if result.is_ok() && !running.is_empty() {
+            result = Err(OperatorError::Dropped { running });
+        }
         // What was dropped may still have a request on its way; the lease of such a process has to expire.
         if let (Ok(()), Some(candidate)) = (&result, candidate) {
             candidate.release().await;
@@ -78,9 +82,7 @@ impl Running {
                     candidate = None;
                     limit.as_mut().reset(clock::now() + drain);
                     failure = Some(OperatorError::LeadershipLost(loss));
-                    if !stopping {
-                        stop.now();
-                    }
+                    stop.begin();
                 }
                 () = &mut first, if !stopping => {
                     stopping = true;
@@ -92,7 +94,7 @@ impl Running {
                         if let Some(error) = end_of(ended, stopping, board) {
                             // The others stop in good order; the first failure is the one that is told.
                             failure.get_or_insert(error);
-                            stop.now();
+                            stop.begin();
                         }
                     }
                 },

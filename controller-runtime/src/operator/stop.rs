@@ -32,6 +32,15 @@ impl Stop {
         self.stage.send_modify(|stage| *stage = stage.saturating_add(1));
     }
 
+    /// Asks, unless someone has.
+    pub(super) fn begin(&self) {
+        self.stage.send_if_modified(|stage| {
+            let new = *stage == 0;
+            *stage = (*stage).max(1);
+            new
+        });
+    }
+
     /// Resolves when someone has asked once.
     pub(super) fn first(&self) -> Shared<BoxFuture<'static, ()>> {
         self.reached(1).boxed().shared()

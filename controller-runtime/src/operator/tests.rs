@@ -178,6 +178,74 @@ async fn a_controller_that_ends_ends_the_operator_with_its_reason() {
     }
 }
 
+/// Whatever a context waits for: there is nothing yet that would have to end in good order.
+#[tokio::test(start_paused = true)]
+async fn a_context_that_never_comes_does_not_hold_up_the_end() {
+    struct Database;
+    async fn connect(_: &Client) -> Result<Database, Infallible> {
+        std::future::pending().await
+    }
+    #[crate::controller(name = "waits", context = Database)]
+    async fn waits(_map: Arc<ConfigMap>, _: Arc<Database>) -> Result<crate::Action, kube::Error> {
+        Ok(crate::Action::await_change())
+    }
+    let stop = Stop::new();
+    let run = tokio::spawn(
+        Operator::new("documents")
+            .controller(waits::controller(connect))
+            .run(options(&stop)),
+    );
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    stop.now();
+    let ended = tokio::time::timeout(Duration::from_secs(1), run).await;
+    ended.expect("at once").unwrap().unwrap();
+}
+
+/// The end of a controller asks the others to stop once, however many end and whoever asked before: nobody's work is cut.
+#[tokio::test(start_paused = true)]
+async fn several_ends_are_one_wish_to_stop() {
+    for asked in [false, true] {
+        let (board, stop) = (Board::new("documents"), Stop::new());
+        let finished = Arc::new(Mutex::new(false));
+        let failing = |name| {
+            fake(name, move |environment: Environment| async move {
+                if asked {
+                    environment.shutdown.await;
+                }
+                Err("no database".into())
+            })
+        };
+        let noted = Arc::clone(&finished);
+        let slow = fake("slow", move |environment: Environment| {
+            let noted = Arc::clone(&noted);
+            async move {
+                environment.shutdown.await;
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                *noted.lock().unwrap() = true;
+                Ok(())
+            }
+        });
+        let operator = Operator::new("documents")
+            .controller(failing("one"))
+            .controller(failing("two"))
+            .controller(slow);
+        let run = tokio::spawn({
+            let (board, options) = (board.clone(), options(&stop));
+            async move { operator.run_on(&board, options).await }
+        });
+        if asked {
+            tokio::task::yield_now().await;
+            stop.now();
+        }
+        let end = run.await.unwrap();
+        assert!(
+            matches!(end, Err(OperatorError::ControllerEnded { .. })),
+            "{end:?}"
+        );
+        assert!(*finished.lock().unwrap(), "the third was cut off");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_controller_that_ends_is_started_again_where_that_was_chosen() {
     let (board, stop) = (Board::new("documents"), Stop::new());

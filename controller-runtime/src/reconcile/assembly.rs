@@ -350,6 +350,8 @@ async fn tell<K: Object>(
             Ok((object, action)) => tracing::debug!(controller, object.ref = %object, ?action, "reconciled"),
             Err(error @ Error::RunnerError(_)) => return Err(error.to_string().into()),
             Err(error @ Error::ObjectNotFound(_)) => tracing::debug!(controller, %error),
+            // The runner has logged it.
+            Err(Error::Interrupted(_)) => {}
             Err(error) => tracing::warn!(controller, %error, "a reconcile failed"),
         }
     }

@@ -63,6 +63,15 @@ impl<R: Reconciler> Runnable for Wired<R> {
     fn run(&self, environment: Environment) -> BoxFuture<'static, Result<(), BoxError>> {
         let context = (self.make)(environment.client.clone());
         let start = self.start.clone();
-        async move { assembly::run(R::wire(start), context.await?, environment).await }.boxed()
+        async move {
+            let context = tokio::select! {
+                biased;
+                // What it waits for may never come; nothing runs yet that would have to end.
+                () = environment.shutdown.clone() => return Ok(()),
+                context = context => context?,
+            };
+            assembly::run(R::wire(start), context, environment).await
+        }
+        .boxed()
     }
 }
