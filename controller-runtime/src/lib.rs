@@ -35,6 +35,7 @@ pub mod operator;
 mod options;
 #[cfg(feature = "otel")]
 mod otel;
+mod patience;
 mod pause;
 pub mod prelude;
 mod queue;

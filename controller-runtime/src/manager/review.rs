@@ -6,12 +6,14 @@ use kube::{
 };
 use serde_json::{Value, json};
 
+use crate::patience::patiently;
+
 /// The status that the server gives to a review of this kind.
 ///
 /// As JSON: which fields of the types are options differs between versions of `k8s-openapi`, and theirs is chosen by the user.
 ///
 /// # Errors
-/// When the server gives no answer.
+/// When the server gives no answer, or none in time.
 pub(super) async fn review(
     client: &Client,
     group: &str,
@@ -21,8 +23,7 @@ pub(super) async fn review(
     let review = json!({"apiVersion": format!("{group}/v1"), "kind": kind, "spec": spec});
     let path = format!("/apis/{group}/v1/{}s", kind.to_lowercase());
     let request = Request::new(path).create(&PostParams::default(), review.to_string().into_bytes());
-    let mut answer: Value = client
-        .request(request.map_err(kube::Error::BuildRequest)?)
-        .await?;
+    let request = request.map_err(kube::Error::BuildRequest)?;
+    let mut answer: Value = patiently(client.request(request)).await?;
     Ok(answer["status"].take())
 }

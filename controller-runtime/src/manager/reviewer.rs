@@ -24,6 +24,7 @@ use crate::{
     clock::{self, Instant},
     error_text,
     operator::RateLimit,
+    patience::PATIENCE,
 };
 
 /// So long a right is taken to stand.
@@ -34,8 +35,6 @@ const REFUSED: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 64;
 /// So many tokens a second, and at once, are asked about that were not allowed before.
 const NEW_TOKENS: (f64, u32) = (1.0, 10);
-/// The API server has so long to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the API server says of someone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -147,13 +147,13 @@ impl Candidate {
     /// Tells board and metrics how the election goes, until it is over.
     pub(super) async fn tell(
         mut status: watch::Receiver<ElectionStatus>,
-        operator: String,
+        lease: String,
         board: Board,
         metrics: Metrics,
     ) {
         loop {
             let now = status.borrow_and_update().clone();
-            metrics.set_leading(&operator, now == ElectionStatus::Leading);
+            metrics.set_leading(&lease, now == ElectionStatus::Leading);
             board.leadership(&match now {
                 ElectionStatus::Leading => "leading".to_owned(),
                 ElectionStatus::Standby { holder: None } => "standby".to_owned(),

@@ -79,7 +79,9 @@ impl PlaceArgs {
     }
 }
 
-fn watched(namespaces: Vec<String>) -> Namespaces {
+fn watched(mut namespaces: Vec<String>) -> Namespaces {
+    // A variable that is there and empty names none.
+    namespaces.retain(|name| !name.is_empty());
     if namespaces.is_empty() {
         Namespaces::All
     } else {
@@ -289,5 +291,25 @@ fn print(text: &str) -> Result<(), OperatorError> {
         // `documents crds | head` has read enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(OperatorError::Print),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_empty_names_no_namespace() {
+        for (given, wanted) in [
+            (&[][..], Namespaces::All),
+            (&[""], Namespaces::All),
+            (
+                &["a", "", "b"],
+                Namespaces::Only(vec!["a".to_owned(), "b".to_owned()]),
+            ),
+        ] {
+            let given = given.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(watched(given), wanted);
+        }
     }
 }

@@ -29,20 +29,33 @@ pub(super) fn plain(mut config: Config, metrics: &Metrics) -> kube::Result<Clien
         .build())
 }
 
-/// A client that sends through `plain`, asks `gate` each time and tells `refusals` the answers. With `retries`, what the server is too busy for is sent again; with
+/// A client that sends through `plain` and tells `refusals` the answers.
+pub(super) fn heard(plain: Client, refusals: &Refusals) -> Client {
+    let (namespace, refusals) = (plain.default_namespace().to_owned(), refusals.clone());
+    let send = service_fn(move |request: http::Request<Body>| {
+        let (plain, refusals) = (plain.clone(), refusals.clone());
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        async move {
+            let answer = plain.send(request).await?;
+            refusals.answered(&method, &uri, answer.status());
+            Ok::<_, BoxError>(answer)
+        }
+    });
+    Client::new(send, namespace)
+}
+
+/// A client that sends through `plain` and asks `gate` each time. With `retries`, what the server is too busy for is sent again; with
 /// `limit`, requests leave at that rate at most.
 pub(super) fn gated(
     plain: Client,
     gate: &WriteGate,
     retries: Option<RetryPolicy>,
     limit: Option<RateLimit>,
-    refusals: &Refusals,
 ) -> Client {
     let namespace = plain.default_namespace().to_owned();
-    let (below, refusals) = (gate.clone(), refusals.clone());
+    let below = gate.clone();
     let send = service_fn(move |request: http::Request<Body>| {
-        let (plain, limit, refusals) = (plain.clone(), limit.clone(), refusals.clone());
-        let gate = below.clone();
+        let (plain, limit, gate) = (plain.clone(), limit.clone(), below.clone());
         let (method, uri) = (request.method().clone(), request.uri().clone());
         async move {
             if let Some(limit) = limit {
@@ -50,9 +63,7 @@ pub(super) fn gated(
                 // The leadership may have ended while the write waited for its turn.
                 gate.lets(&method, uri.path())?;
             }
-            let answer = plain.send(request).await?;
-            refusals.answered(&method, &uri, answer.status());
-            Ok::<_, BoxError>(answer)
+            Ok::<_, BoxError>(plain.send(request).await?)
         }
     });
     let service = ServiceBuilder::new()
@@ -79,13 +90,9 @@ mod tests {
     };
 
     use super::*;
-    use crate::{clock, declare::Namespaces, leader::GateRefusal, manager::access};
+    use crate::{clock, leader::GateRefusal};
 
     const PATIENCE: Duration = Duration::from_secs(20 * 60);
-
-    fn no_refusals() -> Refusals {
-        Refusals::of(&access::questions([], &Namespaces::All))
-    }
 
     /// Answers one request, after a long time.
     async fn answer_late(listener: TcpListener) {
@@ -111,7 +118,7 @@ mod tests {
         let mut config = Config::new(url.parse().unwrap());
         config.connect_timeout = None;
         let plain = plain(config, &Metrics::new("test", "0")).unwrap();
-        let client = gated(plain, &WriteGate::open(), None, None, &no_refusals());
+        let client = gated(plain, &WriteGate::open(), None, None);
         tokio::spawn(answer_late(listener));
         let asked = Instant::now();
         let map = Api::<ConfigMap>::namespaced(client, "docs")
@@ -120,6 +127,38 @@ mod tests {
             .unwrap();
         assert_eq!(map.metadata.name.as_deref(), Some("late"));
         assert!(asked.elapsed() >= PATIENCE);
+    }
+
+    /// The client's own retries are above the gate: what is tried again after the loss does not leave.
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_is_tried_again_asks_the_gate_again() {
+        let left = Arc::new(Mutex::new(0));
+        let noted = Arc::clone(&left);
+        let gate = WriteGate::closed();
+        let closes = gate.clone();
+        let busy = service_fn(move |_: http::Request<Body>| {
+            let mut left = noted.lock().expect("not poisoned");
+            *left += 1;
+            if *left == 2 {
+                closes.close();
+            }
+            async {
+                let answer = http::Response::builder().status(503).body(Body::empty());
+                Ok::<_, Infallible>(answer.expect("an answer"))
+            }
+        });
+        gate.pass_until(clock::now() + Duration::from_secs(3600));
+        let plain = Client::new(busy, "default");
+        let client = gated(plain, &gate, Some(RetryPolicy::server_retry()), None);
+        let request = http::Request::builder()
+            .method("PATCH")
+            .uri("/api/v1/namespaces/a/pods/b");
+        let refused = client.send(request.body(Body::empty()).expect("a request")).await;
+        let kube::Error::Service(error) = refused.expect_err("it does not lead") else {
+            panic!("not by the gate")
+        };
+        assert_eq!(error.downcast_ref(), Some(&GateRefusal::NotLeading));
+        assert_eq!(*left.lock().expect("not poisoned"), 2);
     }
 
     /// Whatever the write, and however the leadership ends while it waits for its turn: only reads leave afterwards.
@@ -136,7 +175,7 @@ mod tests {
             let gate = WriteGate::closed();
             gate.pass_until(clock::now() + Duration::from_secs(60));
             let limit = RateLimit::new(0.1, 1).expect("a rate");
-            let client = gated(plain.clone(), &gate, None, Some(limit), &no_refusals());
+            let client = gated(plain.clone(), &gate, None, Some(limit));
             let send = || {
                 let request = http::Request::builder()
                     .method(method)

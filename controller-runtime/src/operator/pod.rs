@@ -7,7 +7,11 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 
 use super::Operator;
-use crate::{clock::Origin, declare::Namespaces, reconcile::Recorder};
+use crate::{
+    clock::Origin,
+    declare::{Declaration, Namespaces},
+    reconcile::Recorder,
+};
 
 /// The Pod that the operator runs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,18 +60,26 @@ impl Operator {
         origin: Origin,
     ) -> Option<Recorder> {
         let pod = pod?;
-        let somewhere = self.declarations().any(|declaration| declaration.uses.events);
-        let there = match namespaces {
+        let watched = match namespaces {
             Namespaces::All => true,
             Namespaces::Only(names) => names.contains(&pod.namespace),
         };
-        (somewhere && there).then(|| Recorder::about(client.clone(), &self.name, origin, pod.reference()))
+        let mut needs = self.declarations().flat_map(Declaration::needs);
+        let may = needs.any(|need| {
+            need.resource == "events"
+                && need.verb == "create"
+                && need
+                    .namespace
+                    .map_or(watched, |namespace| namespace == pod.namespace)
+        });
+        may.then(|| Recorder::about(client.clone(), &self.name, origin, pod.reference()))
     }
 }
 
-/// Says which rights are missing now, or that none is any more. It does not wait.
+/// Says which rights are missing now, or that none is any more. It does not wait. Each is an Event of its own, for an old list would say
+/// what is not true any more.
 pub(super) fn tell_of_rights(recorder: &Recorder, missing: &[String]) {
-    let (recorder, missing) = (recorder.clone(), missing.join("; "));
+    let (recorder, missing) = (recorder.anew(), missing.join("; "));
     tokio::spawn(async move {
         if missing.is_empty() {
             recorder

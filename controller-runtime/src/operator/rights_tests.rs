@@ -13,7 +13,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{Declaration, ElectionOptions, Operator, OwnPod, RunOptions, Stop, tests::Fake};
+use super::{Declaration, ElectionOptions, Operator, OperatorError, OwnPod, RunOptions, Stop, tests::Fake};
 use crate::{
     declare::{BoxError, Environment, Rule, Watched},
     logs::Logs,
@@ -110,8 +110,13 @@ async fn what_is_missing_for_the_election_is_named() {
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(board.readiness(), Readiness::Ready);
     assert_eq!(board.status().leadership.as_deref(), Some("leading"));
-    stop.now();
-    run.await.expect("no panic").expect("a good end");
+
+    // Taken again, while it leads: the process ends, and its log says why.
+    put(&server, &rules(&["list", "watch"])).await;
+    let end = run.await.expect("no panic");
+    assert!(matches!(end, Err(OperatorError::LeadershipLost(_))), "{end:?}");
+    let line = "a right is missing: grant it, `rbac` prints the roles right=leader election: missing \"update\" leases";
+    assert_eq!(logs.text().matches(line).count(), 2, "{}", logs.text());
 }
 
 async fn waits(environment: Environment) -> Result<(), BoxError> {

@@ -63,18 +63,24 @@ impl Operator {
                 Some(RetryPolicy::server_retry()),
             ),
         };
+        let mut questions = access::questions(self.declarations(), &options.namespaces);
+        let mut elects = None;
+        if let Some(election) = &options.election {
+            let (lease, namespace) = election.lease(&self.name, &plain);
+            questions = questions.elects(&lease, &namespace);
+            elects = Some(lease);
+        }
+        if options.protect_metrics {
+            questions = questions.protects_metrics();
+        }
+        let refusals = access::Refusals::of(&questions);
+        let plain = client::heard(plain, &refusals);
         #[cfg(feature = "probes")]
         if let Some(reviewer) = reviewer {
             // It is set once, here.
             let _ = reviewer.set(Reviewer::new(plain.clone()));
         }
-        let mut questions = access::questions(self.declarations(), &options.namespaces);
-        if let Some(election) = &options.election {
-            let (lease, namespace) = election.lease(&self.name, &plain);
-            questions = questions.elects(&lease, &namespace);
-        }
-        let refusals = access::Refusals::of(&questions);
-        let client = client::gated(plain.clone(), &gate, retries, options.rate_limit, &refusals);
+        let client = client::gated(plain.clone(), &gate, retries, options.rate_limit);
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(board.clone()), Arc::new(metrics.clone())];
         // It does not ask the gate: no other process writes of this Pod, and a standby lacks rights, too.
         let recorder = self.recorder(options.pod, &options.namespaces, &plain, options.origin);
@@ -93,7 +99,7 @@ impl Operator {
             environment = environment.hold_until(candidate.leading());
             let telling = Candidate::tell(
                 candidate.status(),
-                self.name.clone(),
+                elects.unwrap_or_default(),
                 board.clone(),
                 metrics.clone(),
             );

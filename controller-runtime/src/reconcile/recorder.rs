@@ -21,7 +21,7 @@ use kube::{
 use serde_json::json;
 
 use super::{FromReconcile, Reconciler, Run};
-use crate::{clock::Origin, declare::Declaration, memory::Census};
+use crate::{clock::Origin, declare::Declaration, memory::Census, patience::patiently};
 
 /// How long an Event is counted up instead of being made again.
 const SAME_FOR: SignedDuration = SignedDuration::from_mins(6);
@@ -35,7 +35,7 @@ const NAME_LIMIT: usize = 253 - 17;
 /// Publishes Events of the reconciled object: what a person reads under `kubectl describe`.
 ///
 /// The same reason again, within six minutes, counts up one Event instead of making another. An Event that cannot be published
-/// is logged and nothing more: Events explain, they do not decide.
+/// within ten seconds is logged and nothing more: Events explain, they do not decide.
 #[derive(Clone)]
 pub struct Recorder {
     publisher: Arc<Publisher>,
@@ -137,33 +137,38 @@ impl Publisher {
     }
 
     async fn publish(&self, about: &ObjectReference, kind: &'static str, reason: &str, note: &str) {
-        let now = self.origin.wall();
         let key = Key {
             about: about.clone(),
             kind,
             reason: reason.to_owned(),
         };
-        let send = self.recent().note(key, now);
         // The Events of what has no namespace are in this one.
         let namespace = about.namespace.as_deref().unwrap_or("default");
         let events = Api::<Event>::namespaced(self.client.clone(), namespace);
-        let (name, sent) = match send {
-            Send::New { name } => {
-                let event = self.event(&name, about, kind, reason, note, now);
-                let sent = events.create(&PostParams::default(), &event).await;
-                (name, sent)
-            }
-            Send::Again { name, count } => {
-                let series = json!({"series": {"count": count, "lastObservedTime": MicroTime(now)}});
-                let sent = events
-                    .patch(&name, &PatchParams::default(), &Patch::Merge(series))
-                    .await;
-                (name, sent)
-            }
-        };
-        if let Err(error) = sent {
+        loop {
+            let now = self.origin.wall();
+            let send = self.recent().note(key.clone(), now);
+            let (name, again, sent) = match send {
+                Send::New { name } => {
+                    let event = self.event(&name, about, kind, reason, note, now);
+                    let sent = patiently(events.create(&PostParams::default(), &event)).await;
+                    (name, false, sent)
+                }
+                Send::Again { name, count } => {
+                    let series = json!({"series": {"count": count, "lastObservedTime": MicroTime(now)}});
+                    let (params, patch) = (PatchParams::default(), Patch::Merge(series));
+                    let sent = patiently(events.patch(&name, &params, &patch)).await;
+                    (name, true, sent)
+                }
+            };
+            let Err(error) = sent else { return };
             self.recent().forget(&name);
+            // Somebody has deleted it: it is made anew.
+            if again && matches!(&error, kube::Error::Api(status) if status.code == 404) {
+                continue;
+            }
             tracing::warn!(%error, reason, "cannot publish an Event");
+            return;
         }
     }
 
@@ -221,6 +226,17 @@ impl Recorder {
         Self::of(Arc::new(Publisher::new(client, reporter, origin)), reference)
     }
 
+    /// Without the memory of what was published: the next Event is a new one.
+    pub(crate) fn anew(&self) -> Self {
+        let Publisher {
+            client,
+            controller,
+            origin,
+            ..
+        } = &*self.publisher;
+        Self::about(client.clone(), controller, *origin, self.reference.clone())
+    }
+
     pub(super) fn of(publisher: Arc<Publisher>, mut reference: ObjectReference) -> Self {
         // It is the object that Events are about, not one state of it: a new state does not make the same Event another.
         reference.resource_version = None;
@@ -262,7 +278,55 @@ impl fmt::Debug for Recorder {
 
 #[cfg(test)]
 mod tests {
+    use controller_apiserver::{Fault, Server, Verb, When};
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::{DeleteParams, ListParams};
+
     use super::*;
+    use crate::{clock, patience::PATIENCE};
+
+    fn map() -> ConfigMap {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some("a".to_owned());
+        map.metadata.namespace = Some("default".to_owned());
+        map
+    }
+
+    /// A reconcile waits for its Events, and must not fail by them.
+    #[tokio::test(start_paused = true)]
+    async fn an_event_holds_nobody_up_for_long_whatever_becomes_of_it() {
+        for fault in [
+            Fault::Hang,
+            Fault::HangAfter,
+            Fault::status(500),
+            Fault::Disconnect,
+        ] {
+            let server = Server::new();
+            let recorder = Recorder::new(server.client(), "test", &map());
+            let creations = When::verb(Verb::Create).resource("events");
+            server.faults().inject(creations, fault.clone());
+            let began = clock::now();
+            recorder.normal("Made", "it is there").await;
+            assert!(began.elapsed() <= PATIENCE, "{fault:?}: {:?}", began.elapsed());
+        }
+    }
+
+    /// What is to be counted up was deleted meanwhile: the reader finds one all the same.
+    #[tokio::test(start_paused = true)]
+    async fn an_event_that_somebody_deleted_is_made_anew() {
+        let server = Server::new();
+        let recorder = Recorder::new(server.client(), "test", &map());
+        let events = Api::<Event>::namespaced(server.client(), "default");
+        recorder.normal("Made", "it is there").await;
+        events
+            .delete_collection(&DeleteParams::default(), &ListParams::default())
+            .await
+            .unwrap();
+        recorder.normal("Made", "it is there").await;
+        let found = events.list(&ListParams::default()).await.unwrap().items;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].series, None, "it is the first of its name");
+    }
 
     fn key(name: &str, reason: &str) -> Key {
         Key {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::{Client, discovery::ApiResource};
 
 use super::rights::pauses;
-use crate::declare::Declaration;
+use crate::{declare::Declaration, patience::patiently};
 
 /// The declared kinds, by group and version.
 #[derive(Debug)]
@@ -84,13 +84,15 @@ async fn unserved(
     version: &str,
     kinds: &BTreeSet<Kind>,
 ) -> kube::Result<Vec<Unserved>> {
-    let listed = if group.is_empty() {
-        client.list_core_api_resources(version).await
-    } else {
-        client
-            .list_api_group_resources(&format!("{group}/{version}"))
-            .await
-    };
+    let listed = patiently(async {
+        if group.is_empty() {
+            client.list_core_api_resources(version).await
+        } else {
+            let group = format!("{group}/{version}");
+            client.list_api_group_resources(&group).await
+        }
+    })
+    .await;
     let served: BTreeSet<_> = match listed {
         Ok(listed) => listed
             .resources

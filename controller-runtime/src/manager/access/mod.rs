@@ -9,7 +9,7 @@ mod kinds;
 mod refusals;
 mod rights;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use kube::Client;
 use serde_json::json;
@@ -42,21 +42,46 @@ struct Question {
 
 /// What to ask, and what each right is needed for.
 #[derive(Clone, Debug)]
-pub(crate) struct Questions(BTreeMap<Question, String>);
+pub(crate) struct Questions(BTreeMap<Question, Reasons>);
+
+/// What a right is needed for: each relation that stops without it, once.
+#[derive(Clone, Debug, Default)]
+struct Reasons(Vec<String>);
+
+impl Reasons {
+    fn add(&mut self, reason: &str) {
+        if !self.0.iter().any(|known| known == reason) {
+            self.0.push(reason.to_owned());
+        }
+    }
+}
+
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
 
 impl Questions {
     /// And what the election of a leader needs of this lease.
     pub(crate) fn elects(mut self, lease: &str, namespace: &str) -> Self {
         for (verb, name) in [("create", None), ("get", Some(lease)), ("update", Some(lease))] {
-            let question = Question {
-                group: "coordination.k8s.io".to_owned(),
-                resource: "leases".to_owned(),
-                subresource: None,
-                verb: verb.to_owned(),
-                namespace: Some(namespace.to_owned()),
-                name: name.map(str::to_owned),
-            };
-            self.0.insert(question, "leader election".to_owned());
+            let mut question = Question::plain("coordination.k8s.io", "leases", verb);
+            question.namespace = Some(namespace.to_owned());
+            question.name = name.map(str::to_owned);
+            self.0.entry(question).or_default().add("leader election");
+        }
+        self
+    }
+
+    /// And what it needs to ask about those who read `/metrics`.
+    pub(crate) fn protects_metrics(mut self) -> Self {
+        for (group, resource) in [
+            ("authentication.k8s.io", "tokenreviews"),
+            ("authorization.k8s.io", "subjectaccessreviews"),
+        ] {
+            let question = Question::plain(group, resource, "create");
+            self.0.entry(question).or_default().add("protected metrics");
         }
         self
     }
@@ -67,7 +92,7 @@ pub(crate) fn questions<'a>(
     declarations: impl IntoIterator<Item = &'a Declaration>,
     namespaces: &Namespaces,
 ) -> Questions {
-    let mut questions = BTreeMap::new();
+    let mut questions = BTreeMap::<_, Reasons>::new();
     for need in declarations.into_iter().flat_map(Declaration::needs) {
         let places = match namespaces {
             _ if need.namespace.is_some() => vec![need.namespace.clone()],
@@ -77,15 +102,26 @@ pub(crate) fn questions<'a>(
             _ => vec![None],
         };
         for namespace in places {
-            questions
-                .entry(Question::new(&need, namespace))
-                .or_insert_with(|| need.reason.clone());
+            let question = Question::new(&need, namespace);
+            questions.entry(question).or_default().add(&need.reason);
         }
     }
     Questions(questions)
 }
 
 impl Question {
+    /// About objects of any name, wherever they are.
+    fn plain(group: &str, resource: &str, verb: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            subresource: None,
+            verb: verb.to_owned(),
+            namespace: None,
+            name: None,
+        }
+    }
+
     fn new(need: &Need, namespace: Option<String>) -> Self {
         Self {
             group: need.group.clone(),
@@ -111,8 +147,8 @@ impl Question {
     }
 
     /// `owns ConfigMap: missing "watch" configmaps in namespace a`.
-    fn say(&self, reason: &str) -> String {
-        format!("{reason}: missing {}", self.right())
+    fn say(&self, reasons: &Reasons) -> String {
+        format!("{reasons}: missing {}", self.right())
     }
 
     /// `"watch" configmaps in namespace a`.
@@ -190,7 +226,7 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
-    use crate::declare::Watched;
+    use crate::declare::{RelationDeclaration, RelationKind, Watched};
 
     fn declarations() -> [Declaration; 2] {
         let one = Declaration::new("one", Watched::new::<ConfigMap>(&()));
@@ -205,6 +241,58 @@ mod tests {
         assert_eq!(questions(all, &Namespaces::All).0.len(), 4);
         let only = Namespaces::Only(vec!["a".to_owned(), "b".to_owned()]);
         assert_eq!(questions(all, &only).0.len(), 6, "nodes have no namespace");
+    }
+
+    /// Whoever loses one right by it is told all that stops.
+    #[test]
+    fn a_right_is_said_with_everything_that_needs_it() {
+        let [one, mut two] = declarations();
+        two.relations.push(RelationDeclaration::new(
+            RelationKind::Watches,
+            Watched::new::<ConfigMap>(&()),
+        ));
+        let Questions(questions) = questions([&one, &two, &two], &Namespaces::All);
+        let said: Vec<_> = questions
+            .iter()
+            .map(|(right, reasons)| right.say(reasons))
+            .collect();
+        let wanted = "reconciles ConfigMap, watches ConfigMap: missing \"list\" configmaps";
+        assert!(said.iter().any(|line| line == wanted), "{said:?}");
+    }
+
+    /// A question that is never answered keeps none of the others from being asked, nor itself from being asked again.
+    #[tokio::test(start_paused = true)]
+    async fn a_review_that_hangs_does_not_end_the_check() {
+        let asked = Arc::new(Mutex::new(0));
+        let noted = Arc::clone(&asked);
+        let server = service_fn(move |_: http::Request<Body>| {
+            let first = {
+                let mut asked = noted.lock().expect("not poisoned");
+                *asked += 1;
+                *asked == 1
+            };
+            async move {
+                if first {
+                    std::future::pending::<()>().await;
+                }
+                let answer = serde_json::json!({"spec": {}, "status": {"allowed": false}});
+                let body = Body::from(answer.to_string().into_bytes());
+                let answer = Response::builder().status(201).body(body);
+                Ok::<_, std::convert::Infallible>(answer.expect("a response"))
+            }
+        });
+        let [one, _] = declarations();
+        let questions = questions([&one], &Namespaces::All);
+        let mut told = Vec::new();
+        let watching = watch_over(
+            Client::new(server, "default"),
+            questions.clone(),
+            Refusals::of(&questions),
+            clock::rng(None),
+            |_, missing| told = missing.to_vec(),
+        );
+        let _ = tokio::time::timeout(Duration::from_secs(600), watching).await;
+        assert_eq!(told.len(), 2, "{told:?}");
     }
 
     /// Answers reviews: no at first, no answer at all in the second round, yes from the third.

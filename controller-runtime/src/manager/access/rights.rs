@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Question, Questions};
+use super::{Question, Questions, Reasons};
 use crate::{Backoff, clock::Instant};
 
 /// The first pause, and the longest one.
@@ -25,7 +25,7 @@ pub(super) struct Rights {
 
 #[derive(Debug)]
 struct Right {
-    reason: String,
+    reasons: Reasons,
     missing: bool,
     /// When to ask; `None` while there is no cause to.
     due: Option<Instant>,
@@ -49,8 +49,8 @@ pub(crate) enum Change {
 impl Rights {
     /// All are asked about now.
     pub(super) fn new(Questions(questions): Questions, now: Instant) -> Self {
-        let right = |reason| Right {
-            reason,
+        let right = |reasons| Right {
+            reasons,
             missing: false,
             due: Some(now),
             quiet_until: now,
@@ -60,7 +60,7 @@ impl Rights {
         let rights = questions.into_iter();
         Self {
             rights: rights
-                .map(|(question, reason)| (question, right(reason)))
+                .map(|(question, reasons)| (question, right(reasons)))
                 .collect(),
             pauses: pauses(),
         }
@@ -118,7 +118,7 @@ impl Rights {
             vain => now + self.pauses.delay(vain, roll),
         };
         right.due = (allowed != Some(true)).then_some(right.quiet_until);
-        let say = || question.say(&right.reason);
+        let say = || question.say(&right.reasons);
         match (new, right.missing) {
             (false, _) => None,
             (true, true) => Some(Change::Missing(say())),
@@ -130,7 +130,7 @@ impl Rights {
     pub(super) fn missing(&self) -> Vec<String> {
         let missing = self.rights.iter().filter(|(_, right)| right.missing);
         let mut missing: Vec<_> = missing
-            .map(|(question, right)| question.say(&right.reason))
+            .map(|(question, right)| question.say(&right.reasons))
             .collect();
         missing.sort();
         missing
