@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn a_member_is_built_from_the_root_of_its_workspace() {
-        assert!(text("ops/site", "Dockerfile").contains("--file ops/site/Dockerfile"));
+        assert!(text("ops/site", "Dockerfile").contains("--file \"ops/site/Dockerfile\""));
         assert!(text("ops/site", "e2e.sh").contains("\"$here/../..\""));
         assert!(text("", "e2e.sh").contains("\"$here/.\""));
-        assert!(text("ops/site", ".github/workflows/site.yml").contains("bash ops/site/e2e.sh"));
-        assert!(text("", ".github/workflows/ci.yml").contains("bash e2e.sh"));
+        assert!(text("ops/site", ".github/workflows/site.yml").contains("bash \"ops/site/e2e.sh\""));
+        assert!(text("", ".github/workflows/ci.yml").contains("bash \"e2e.sh\""));
     }
 
     #[test]
