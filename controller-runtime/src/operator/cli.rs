@@ -40,6 +40,9 @@ enum Command {
         /// How many Pods run it; one of them reconciles, the others stand by
         #[arg(long, value_name = "N", default_value_t = 1)]
         replicas: u16,
+        /// An environment variable that the operator's own code reads, which is no secret; repeat it for several
+        #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+        env: Vec<(String, String)>,
     },
     /// Print a picture of the wiring: what wakes which controller
     Graph {
@@ -76,6 +79,13 @@ impl PlaceArgs {
         } else {
             options
         }
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("it is written NAME=VALUE".to_owned()),
     }
 }
 
@@ -209,9 +219,14 @@ impl Operator {
                 place,
                 image,
                 replicas,
-            }) => print(&yaml(
-                &self.manifests(&place.options(&image).replicas(replicas))?,
-            )?),
+                env,
+            }) => {
+                let options = place.options(&image).replicas(replicas);
+                let options = env
+                    .into_iter()
+                    .fold(options, |options, (name, value)| options.env(name, value));
+                print(&yaml(&self.manifests(&options)?)?)
+            }
             Some(Command::Graph { format }) => print(&match format {
                 Format::Mermaid => graph::mermaid(self.declarations()),
                 Format::Svg => graph::svg(self.declarations()),
@@ -297,6 +312,13 @@ fn print(text: &str) -> Result<(), OperatorError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_has_a_name_and_whatever_value() {
+        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
+        assert_eq!(variable("A="), Ok(("A".to_owned(), String::new())));
+        assert!(variable("A").is_err() && variable("=b").is_err());
+    }
 
     #[test]
     fn a_variable_that_is_empty_names_no_namespace() {

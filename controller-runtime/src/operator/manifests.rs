@@ -19,6 +19,7 @@ pub struct ManifestOptions {
     pub(super) namespaces: Namespaces,
     pub(super) replicas: u16,
     pub(super) protect_metrics: bool,
+    pub(super) env: Vec<(String, String)>,
 }
 
 impl ManifestOptions {
@@ -30,6 +31,7 @@ impl ManifestOptions {
             namespaces: Namespaces::All,
             replicas: 1,
             protect_metrics: false,
+            env: Vec::new(),
         }
     }
 
@@ -42,6 +44,12 @@ impl ManifestOptions {
     /// Who reads `/metrics` has to show a token, and the right to `get` that path.
     pub fn protect_metrics(mut self) -> Self {
         self.protect_metrics = true;
+        self
+    }
+
+    /// It has this environment variable, which its own code reads. Not for secrets: a Deployment can be read by many.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
         self
     }
 

@@ -88,6 +88,7 @@ fn the_manifests_are_these_bytes() {
     let plain = ManifestOptions::new("operators", "registry.example/documents:1");
     let only = Namespaces::Only(vec!["a".to_owned(), "b".to_owned()]);
     let all = plain.clone().namespaces(only).replicas(2).protect_metrics();
+    let all = all.env("DATABASE_HOST", "db.example");
     for (name, options) in [("plain", plain), ("all", all)] {
         let text = yaml(&with_a_kind().manifests(&options).unwrap()).unwrap();
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))

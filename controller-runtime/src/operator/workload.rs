@@ -60,6 +60,8 @@ fn deployment(name: &str, options: &ManifestOptions, labels: &Value) -> Value {
     if options.protect_metrics {
         env.push(json!({"name": "OPERATOR_PROTECT_METRICS", "value": "true"}));
     }
+    let own = options.env.iter();
+    env.extend(own.map(|(name, value)| json!({"name": name, "value": value})));
     let probe = |path: &str| json!({"httpGet": {"path": path, "port": "http"}, "periodSeconds": 10});
     let container = json!({
         "name": "operator",
