@@ -15,15 +15,26 @@ use tower::{BoxError, Layer, Service};
 
 use crate::clock;
 
-/// What the gate lets through.
+/// What the gate lets through. Pure: `now` is an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Passage {
+pub(super) enum Passage {
     /// Everything: there is no election.
     Open,
     /// Reads only.
     Closed,
     /// Writes too, before this moment.
     Until(Instant),
+}
+
+impl Passage {
+    /// When a write that leaves now must be over; `None` for never.
+    pub(super) fn limit(self, now: Instant) -> Result<Option<Instant>, GateRefusal> {
+        match self {
+            Self::Open => Ok(None),
+            Self::Until(deadline) if now < deadline => Ok(Some(deadline)),
+            Self::Until(_) | Self::Closed => Err(GateRefusal::NotLeading),
+        }
+    }
 }
 
 /// Lets mutating requests pass only while this process may write. Clones share one state.
@@ -99,11 +110,8 @@ impl WriteGate {
 
     /// When a write that leaves now must be over; `None` for never.
     fn limit(&self) -> Result<Option<Instant>, GateRefusal> {
-        match *self.passage.lock().unwrap_or_else(PoisonError::into_inner) {
-            Passage::Open => Ok(None),
-            Passage::Until(deadline) if clock::now() < deadline => Ok(Some(deadline)),
-            Passage::Until(_) | Passage::Closed => Err(GateRefusal::NotLeading),
-        }
+        let passage = *self.passage.lock().unwrap_or_else(PoisonError::into_inner);
+        passage.limit(clock::now())
     }
 
     /// Waits for the answer of a write, for as long as this process may write: a renewal meanwhile gives it more time.

@@ -10,7 +10,7 @@ use std::{
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use tokio::time::Instant;
 
-use super::{Answer, Change, Election, LeaseRequest, Loss, Timing, Turn, record};
+use super::{Answer, Change, Election, LeaseRequest, Loss, Timing, Turn, gate::Passage, record};
 
 /// How far each clock may run off, and how long a message may take.
 const SKEW: f64 = 0.1;
@@ -37,6 +37,7 @@ impl Server {
             {
                 Answer::Conflict
             }
+            (LeaseRequest::Update(_), None) => Answer::NotFound,
             (LeaseRequest::Create(lease) | LeaseRequest::Update(lease), _) => self.store(lease.clone()),
         }
     }
@@ -59,8 +60,11 @@ struct Process {
     restarts: u32,
     rate: f64,
     origin: Instant,
-    /// What the write gate lets pass: until when, and as whom.
-    gate: Option<(Instant, String)>,
+    timing: Timing,
+    /// What the write gate lets pass.
+    passage: Passage,
+    /// It was asked to stop, and nothing writes any more.
+    stopping: bool,
     /// The number of the request that it waits for; answers to others are of no use any more.
     pending: Option<u64>,
 }
@@ -88,8 +92,14 @@ enum Step {
     Write,
     /// A write of this identity commits at the server.
     Commit(String),
-    /// The process dies, or a new one starts in its place.
+    /// A process starts, in the place of one that has ended.
     Restart,
+    /// The process dies at work, whatever it was doing.
+    Crash,
+    /// The process stops in good order: nothing new is written, what is under way commits, and then …
+    Stop,
+    /// … the lease is given up.
+    Release,
     /// Someone deletes the lease.
     DeleteLease,
 }
@@ -121,7 +131,6 @@ impl Ord for Planned {
 
 struct Simulation {
     rng: fastrand::Rng,
-    timing: Timing,
     now: Duration,
     plan: BinaryHeap<Planned>,
     order: u64,
@@ -134,16 +143,24 @@ struct Simulation {
     leaders: Vec<String>,
     commits: u64,
     deleted: Option<Duration>,
-    leading_since_healed: Option<Duration>,
+    /// When nobody led for the last time.
+    leaderless: Duration,
+}
+
+/// Durations that processes of one operator may have, as a rollout changes them.
+fn timings() -> [Timing; 3] {
+    let timing = |lease, renew, retry| {
+        let seconds = Duration::from_secs;
+        Timing::new(seconds(lease), seconds(renew), seconds(retry)).expect("they fit together")
+    };
+    [Timing::default(), timing(30, 20, 4), timing(8, 5, 1)]
 }
 
 impl Simulation {
     fn new(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let timing = Timing::default();
         let base = Instant::now();
         let mut simulation = Self {
-            timing,
             now: Duration::ZERO,
             plan: BinaryHeap::new(),
             order: 0,
@@ -154,9 +171,10 @@ impl Simulation {
             leaders: Vec::new(),
             commits: 0,
             deleted: None,
-            leading_since_healed: None,
+            leaderless: Duration::ZERO,
             rng: rng.fork(),
         };
+        let mixed = rng.bool();
         for process in 0..rng.usize(2..=4) {
             let rate = 1.0 - SKEW + 2.0 * SKEW * rng.f64();
             let origin = base + Duration::from_secs(rng.u64(0..100_000));
@@ -166,7 +184,9 @@ impl Simulation {
                 rate,
                 origin,
                 pending: None,
-                gate: None,
+                timing: timings()[if mixed { rng.usize(..3) } else { 0 }],
+                passage: Passage::Closed,
+                stopping: false,
             });
             simulation.cut_until.push(Duration::ZERO);
             simulation.at(Duration::from_millis(rng.u64(0..5000)), process, Step::Restart);
@@ -174,6 +194,11 @@ impl Simulation {
         }
         if rng.bool() {
             simulation.at(Duration::from_secs(rng.u64(20..290)), 0, Step::DeleteLease);
+        }
+        for _ in 0..rng.usize(..6) {
+            let (at, process) = (rng.u64(20_000..290_000), rng.usize(..simulation.processes.len()));
+            let end = if rng.bool() { Step::Crash } else { Step::Stop };
+            simulation.at(Duration::from_millis(at), process, end);
         }
         simulation
     }
@@ -220,8 +245,8 @@ impl Simulation {
             assert!(turns < 1_000_000, "the election spins");
             self.now = at;
             self.step(process, step);
-            if self.now > FAULTS_END && self.leading_since_healed.is_none() && self.any_leader() {
-                self.leading_since_healed = Some(self.now);
+            if !self.any_leader() {
+                self.leaderless = self.now;
             }
         }
     }
@@ -262,6 +287,12 @@ impl Simulation {
             Step::Write => self.write(process),
             Step::Commit(writer) => self.commit(&writer),
             Step::Restart => self.restart(process),
+            Step::Crash => self.end(process),
+            Step::Stop => {
+                self.processes[process].stopping = true;
+                self.at(self.now + DELAY, process, Step::Release);
+            }
+            Step::Release => self.release(process),
             Step::DeleteLease => {
                 self.server.lease = None;
                 self.deleted = Some(self.now);
@@ -283,9 +314,7 @@ impl Simulation {
             return;
         }
         let now = self.local(process);
-        let wall = Timestamp::UNIX_EPOCH
-            .saturating_add(self.now)
-            .expect("a time soon after 1970");
+        let wall = self.wall();
         let Some(election) = &mut self.processes[process].election else {
             return;
         };
@@ -293,7 +322,7 @@ impl Simulation {
             Turn::Over(loss) => {
                 // As the elector does: who could not renew may finish until the deadline, who sees another holder may not.
                 if !matches!(loss, Loss::NotRenewed { .. }) {
-                    self.processes[process].gate = None;
+                    self.processes[process].passage = Passage::Closed;
                 }
                 let pause = Duration::from_millis(self.rng.u64(100..3000));
                 self.at(self.now + pause, process, Step::Restart);
@@ -355,20 +384,16 @@ impl Simulation {
                 "leads too late to write"
             );
         }
-        let deadline = election.write_deadline();
-        let writer = self.identity(process);
-        if let Some(deadline) = deadline {
-            self.processes[process].gate = Some((deadline, writer));
+        if let Some(deadline) = election.write_deadline() {
+            self.processes[process].passage = Passage::Until(deadline);
         }
         self.wake(process);
     }
 
     fn write(&mut self, process: usize) {
         let now = self.local(process);
-        if let Some((deadline, writer)) = self.processes[process].gate.clone()
-            && now < deadline
-        {
-            let delay = self.delay();
+        if !self.processes[process].stopping && self.processes[process].passage.limit(now).is_ok() {
+            let (delay, writer) = (self.delay(), self.identity(process));
             self.at(self.now + delay, process, Step::Commit(writer));
         }
         let pause = Duration::from_millis(self.rng.u64(5..200));
@@ -379,7 +404,7 @@ impl Simulation {
     fn commit(&mut self, writer: &str) {
         self.commits += 1;
         // Whoever deletes the lease of a living leader lets a process that starts just then lead too; nothing in the API prevents it.
-        let lease = self.timing.lease_duration() * 2;
+        let lease = longest(|timing| timing.lease_duration()) * 2;
         if self.deleted.is_some_and(|deleted| self.now < deleted + lease) {
             return;
         }
@@ -391,12 +416,44 @@ impl Simulation {
         );
     }
 
+    /// The process is gone, and another starts in its place.
+    fn end(&mut self, process: usize) {
+        let ended = &mut self.processes[process];
+        (ended.election, ended.pending, ended.passage) = (None, None, Passage::Closed);
+        let pause = Duration::from_millis(self.rng.u64(100..3000));
+        self.at(self.now + pause, process, Step::Restart);
+    }
+
+    fn release(&mut self, process: usize) {
+        let now = self.local(process);
+        let wall = self.wall();
+        let Some(election) = &mut self.processes[process].election else {
+            return;
+        };
+        if let Some(request) = election.release(now, wall) {
+            self.send(process, now, request, now + Duration::from_secs(1));
+        }
+        self.end(process);
+    }
+
+    fn wall(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+            .saturating_add(self.now)
+            .expect("a time soon after 1970")
+    }
+
     fn restart(&mut self, process: usize) {
+        if self.processes[process].election.is_some() {
+            return;
+        }
         let now = self.local(process);
         self.processes[process].restarts += 1;
         let identity = self.identity(process);
-        let rng = self.rng.fork();
-        self.processes[process].election = Some(Election::new("lease", &identity, self.timing, now, rng));
+        let (rng, timing) = (self.rng.fork(), self.processes[process].timing);
+        self.processes[process].election = Some(Election::new("lease", &identity, timing, now, rng));
+        // Another process: what the one before might still write is cut off with it.
+        self.processes[process].passage = Passage::Closed;
+        self.processes[process].stopping = false;
         self.processes[process].pending = None;
         self.wake(process);
     }
@@ -409,25 +466,31 @@ fn runs() -> u64 {
         .unwrap_or(200)
 }
 
-/// Runs one seed, and gives how often the leader changed. A cut that began just before the end of the faults lasts for at most 40 s.
-fn run(seed: u64, limit: Duration) -> usize {
+/// The longest that any process has of it.
+fn longest(of: impl Fn(Timing) -> Duration) -> Duration {
+    timings().into_iter().map(of).max().unwrap_or_default()
+}
+
+/// Runs one seed, and gives how often the leader changed. `back` is how long the leadership may be vacant after the last fault.
+fn run(seed: u64, back: Duration) -> usize {
     let outcome = std::panic::catch_unwind(|| {
         let mut simulation = Simulation::new(seed);
         simulation.run();
+        let cuts = simulation.cut_until.iter().copied();
         (
             simulation.commits,
             simulation.leaders.len(),
-            simulation.leading_since_healed,
+            simulation.leaderless,
+            cuts.fold(FAULTS_END, Duration::max),
         )
     });
-    let Ok((commits, changes, healed)) = outcome else {
+    let Ok((commits, changes, leaderless, healed)) = outcome else {
         panic!("seed {seed}")
     };
     assert!(commits > 0, "seed {seed}: nobody wrote, so nothing was tested");
-    let healed = healed.unwrap_or_else(|| panic!("seed {seed}: no leader after the faults ended"));
     assert!(
-        healed <= limit,
-        "seed {seed}: a leader only at {healed:?}, later than {limit:?}"
+        leaderless <= healed + back,
+        "seed {seed}: nobody led at {leaderless:?}, though all was well from {healed:?} on"
     );
     changes
 }
@@ -435,16 +498,16 @@ fn run(seed: u64, limit: Duration) -> usize {
 /// kubernetes/kubernetes#23731, cilium/cilium#42920: two replicas wrote at the same time.
 #[test]
 fn no_write_commits_in_anothers_time_and_a_leader_returns() {
-    let timing = Timing::default();
-    let slowest = 1.0 - SKEW;
-    let back = timing.lease_duration() + timing.retry_period().mul_f64(2.0 * 2.2) + timing.request_timeout();
-    let limit = FAULTS_END + Duration::from_secs(40) + back.div_f64(slowest);
+    let back = longest(|timing| {
+        timing.lease_duration() + timing.retry_period().mul_f64(2.0 * 2.2) + timing.request_timeout()
+    });
+    let back = back.div_f64(1.0 - SKEW);
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let leaders: BTreeSet<usize> = std::thread::scope(|scope| {
         let shares: Vec<_> = (0..threads)
             .map(|first| {
                 let seeds = (first..runs()).step_by(usize::try_from(threads).expect("few"));
-                scope.spawn(move || seeds.map(|seed| run(seed, limit)).collect::<Vec<_>>())
+                scope.spawn(move || seeds.map(|seed| run(seed, back)).collect::<Vec<_>>())
             })
             .collect();
         let of_share =
