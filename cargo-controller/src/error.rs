@@ -11,6 +11,13 @@ pub(crate) enum Error {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    TakenBack {
+        path: PathBuf,
+        source: io::Error,
+        /// What could not be taken back.
+        left: Vec<PathBuf>,
+    },
     #[error("{} is there, and was not written by cargo controller", .0.display())]
     ForeignKubeconfig(PathBuf),
     #[error(transparent)]
@@ -76,6 +83,13 @@ impl Error {
     pub(crate) fn help(&self) -> Option<String> {
         Some(match self {
             Self::ForeignKubeconfig(_) => "choose another file: yours is left as it was".to_owned(),
+            Self::TakenBack { left, .. } if left.is_empty() => {
+                "nothing has changed: what was written before was taken back".to_owned()
+            }
+            Self::TakenBack { left, .. } => {
+                let left: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
+                format!("what was written before was taken back, except for {}", left.join(", "))
+            }
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
                 "another program has this port: choose another with --listen, or a free one with --listen 127.0.0.1:0"
                     .to_owned()

@@ -7,6 +7,7 @@ mod add;
 mod apiserver;
 mod cli;
 mod dev;
+mod disk;
 mod error;
 mod kubeconfig;
 mod manifest;
@@ -19,6 +20,7 @@ mod rustfmt;
 mod server;
 mod signals;
 mod terminal;
+mod workspace;
 
 use std::process::ExitCode;
 

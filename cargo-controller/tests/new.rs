@@ -4,6 +4,9 @@
 #![allow(missing_docs, reason = "a test binary has no readers of its API")]
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
+#[path = "new/places.rs"]
+mod places;
+
 use std::{
     collections::BTreeMap,
     fs,

@@ -1,28 +1,35 @@
 //! `cargo controller new`: a project made from one of the examples, which are the templates.
 //!
 //! Nothing is fetched, and nothing is asked but at a terminal when no name was given. Files that are there are never touched, with
-//! one exception that is told: the workspace that the project joins gets a member. All are looked for before the first is written.
+//! one exception that is told: the workspace that the project joins gets a member. All are looked for before the first is written, and
+//! when one cannot be written none stays.
 
 mod ask;
 mod cargo_toml;
+mod place;
 mod rename;
 mod ship;
 mod source;
 mod template;
-mod workspace;
 
 use std::{
-    fs,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
-use self::{rename::Renamer, source::Source, template::Example, workspace::Workspace};
+use self::{
+    place::{absolute, shell},
+    rename::Renamer,
+    source::Source,
+    template::Example,
+};
 use crate::{
     cli::NewArgs,
+    disk::Draft,
     error::Error,
     names::{Names, Wish},
     rustfmt,
+    workspace::Workspace,
 };
 
 /// The template that is taken when none is asked for.
@@ -65,10 +72,8 @@ struct Project {
     names: Names,
     /// As the user wrote it, for the user.
     shown: PathBuf,
-    /// Absolute paths, and texts.
-    files: Vec<(PathBuf, String)>,
-    /// The Cargo.toml of the workspace, if it must name the project.
-    joins: Option<(PathBuf, String)>,
+    /// Absolute paths, and texts; the Cargo.toml of the workspace, if it must name the project.
+    draft: Draft,
     source: Source,
 }
 
@@ -93,7 +98,10 @@ impl Project {
         };
         let names = names.map_err(Error::Name)?;
         let manifest = example.cargo_toml();
-        if cargo_toml::dependencies(manifest).contains(&names.package) {
+        let dependencies = cargo_toml::dependencies(manifest);
+        if dependencies.contains(&names.package)
+            || template::companions(&dependencies).contains(&names.package)
+        {
             return Err(Error::Name(format!(
                 "{0} cannot name the package, because it depends on one of that name: choose {0}-operator",
                 names.package
@@ -102,6 +110,7 @@ impl Project {
         let shown = args.path.clone().unwrap_or_else(|| PathBuf::from(&names.package));
         let folder = absolute(&shown)?;
         let workspace = Workspace::find(&folder).map_err(Error::Name)?;
+        refuse_twins(&names.package, workspace.as_ref())?;
         let root = workspace
             .as_ref()
             .map_or(folder.as_path(), |workspace| &workspace.root);
@@ -138,44 +147,23 @@ impl Project {
         Ok(Self {
             names,
             shown,
-            files,
-            joins,
+            draft: Draft {
+                new: files,
+                changed: joins,
+            },
             source,
         })
     }
 
     fn write(&self) -> Result<(), Error> {
-        let there = self
-            .files
-            .iter()
-            .find(|(path, _)| path.symlink_metadata().is_ok());
-        if let Some((there, _)) = there {
-            return Err(Error::InTheWay(there.clone()));
-        }
-        for (path, text) in &self.files {
-            let failed = |source: io::Error| Error::Write {
-                path: path.clone(),
-                source,
-            };
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(failed)?;
-            }
-            let mut file = fs::File::create_new(path).map_err(failed)?;
-            io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
-        }
-        if let Some((path, text)) = &self.joins {
-            fs::write(path, text).map_err(|source| Error::Write {
-                path: path.clone(),
-                source,
-            })?;
-        }
-        rustfmt::files(self.files.iter().map(|(path, _)| path.as_path()));
+        self.draft.write()?;
+        rustfmt::files(self.draft.new.iter().map(|(path, _)| path.as_path()));
         Ok(())
     }
 
     fn tell(&self) {
         let shown = self.shown.display();
-        let number = self.files.len();
+        let number = self.draft.new.len();
         match &self.names.kind {
             Some(kind) => println!(
                 "{shown}: {number} files for {} in {}/{} (plural {})",
@@ -186,7 +174,7 @@ impl Project {
             ),
             None => println!("{shown}: {number} files"),
         }
-        if let Some((path, _)) = &self.joins {
+        if let Some((path, _)) = &self.draft.changed {
             println!("{}: a member more", path.display());
         }
         if let Source::Folder(home) = &self.source {
@@ -195,7 +183,12 @@ impl Project {
                 home.display()
             );
         }
-        println!("\n  cargo controller dev {shown}\n  cargo test --manifest-path {shown}/Cargo.toml");
+        let manifest = self.shown.join("Cargo.toml");
+        println!(
+            "\n  cargo controller dev {}\n  cargo test --manifest-path {}",
+            shell(&self.shown),
+            shell(&manifest)
+        );
     }
 }
 
@@ -216,23 +209,15 @@ fn texts(example: &Example, renamer: &Renamer, folder: &Path) -> Result<Vec<(Pat
     Ok(files)
 }
 
-/// Without `.`, `..` and links, as far as the folder is there.
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    let failed = |source: io::Error| Error::Read {
-        path: path.to_owned(),
-        source,
+/// With two packages of one name no member of a workspace builds.
+fn refuse_twins(package: &str, workspace: Option<&Workspace>) -> Result<(), Error> {
+    let packages = workspace.map(Workspace::packages).unwrap_or_default();
+    let twin = packages.iter().find(|member| member.name == package);
+    let (Some(twin), Some(workspace)) = (twin, workspace) else {
+        return Ok(());
     };
-    let full = std::path::absolute(path).map_err(failed)?;
-    let mut there = full.as_path();
-    let mut rest = Vec::new();
-    loop {
-        if let Ok(found) = there.canonicalize() {
-            return Ok(rest.iter().rev().fold(found, |path, part| path.join(part)));
-        }
-        let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else {
-            return Ok(full);
-        };
-        rest.push(name);
-        there = parent;
-    }
+    Err(Error::Name(format!(
+        "{package} is the package in {} already, and a workspace has one of a name: choose {package}-operator",
+        workspace.root.join(&twin.way).display()
+    )))
 }

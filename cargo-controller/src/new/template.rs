@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, Item, Value};
 
 use crate::{
     names::{Kind, Names, PLACEHOLDER, camel},
@@ -82,6 +82,36 @@ impl Example {
     }
 }
 
+/// The crates of the clone that come along with these: a lock file cannot hold another of their names.
+pub(super) fn companions(dependencies: &[String]) -> Vec<String> {
+    let lock = LOCK.parse::<DocumentMut>().unwrap_or_default();
+    let packages = lock.get("package").and_then(Item::as_array_of_tables);
+    // Those of a registry are told apart by it.
+    let ours: Vec<_> = packages
+        .into_iter()
+        .flatten()
+        .filter(|package| !package.contains_key("source"))
+        .collect();
+    let mut found: Vec<String> = Vec::new();
+    let mut names = dependencies.to_vec();
+    while let Some(name) = names.pop() {
+        let package = ours
+            .iter()
+            .find(|package| package.get("name").and_then(Item::as_str) == Some(&name));
+        let Some(package) = package.filter(|_| !found.contains(&name)) else {
+            continue;
+        };
+        let next = package
+            .get("dependencies")
+            .and_then(Item::as_array)
+            .into_iter()
+            .flatten();
+        names.extend(next.filter_map(Value::as_str).map(str::to_owned));
+        found.push(name);
+    }
+    found
+}
+
 pub(super) fn is_rust(path: &str) -> bool {
     Path::new(path)
         .extension()
@@ -99,6 +129,16 @@ pub(super) fn home() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_along_is_of_the_clone_and_no_example() {
+        let mut found = companions(&["controller-runtime".to_owned(), "kube".to_owned()]);
+        found.sort();
+        assert_eq!(
+            found,
+            ["controller-apiserver", "controller-macros", "controller-runtime"]
+        );
+    }
 
     /// What a folder of `examples` needs to be a template: a description, and the plural of its kind.
     #[test]

@@ -1,19 +1,24 @@
-//! The workspace that a new package joins: the one whose Cargo.toml stands in a folder above.
+//! The workspace that a package is in: the one whose Cargo.toml stands in a folder above.
 //!
-//! A package in the folder of a workspace that neither names nor excludes it does not build, so it is added to the members.
+//! A package in the folder of a workspace that neither names nor excludes it does not build, so a new one is added to the members.
+
+mod members;
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use toml_edit::{Array, DocumentMut, Item, Value};
 
+use crate::disk;
+
 /// A workspace found on the disk.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     /// Its folder.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
+    text: String,
     manifest: DocumentMut,
 }
 
@@ -22,34 +27,46 @@ impl Workspace {
     ///
     /// # Errors
     /// When a Cargo.toml on the way cannot be read.
-    pub(super) fn find(folder: &Path) -> Result<Option<Self>, String> {
+    pub(crate) fn find(folder: &Path) -> Result<Option<Self>, String> {
         for root in folder.ancestors().skip(1) {
-            let path = root.join("Cargo.toml");
-            let Ok(text) = fs::read_to_string(&path) else {
-                continue;
-            };
-            let manifest: DocumentMut = text
-                .parse()
-                .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-            if manifest.get("workspace").is_some() {
-                let found = Self {
-                    root: root.to_owned(),
-                    manifest,
-                };
-                let way = found.way(folder);
-                let is_excluded = found.list("exclude").any(|folder| way.starts_with(folder));
-                return Ok((!is_excluded).then_some(found));
+            if let Some(found) = Self::read(root)? {
+                return Ok((!found.excludes(root, folder)).then_some(found));
             }
         }
         Ok(None)
     }
 
-    pub(super) fn cargo_toml(&self) -> PathBuf {
+    /// The one whose root is `folder`.
+    ///
+    /// # Errors
+    /// When there is a Cargo.toml that is no TOML.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, String> {
+        let path = folder.join("Cargo.toml");
+        let Ok(text) = fs::read_to_string(&path) else {
+            return Ok(None);
+        };
+        let manifest: DocumentMut = text
+            .parse()
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        Ok(manifest.contains_key("workspace").then(|| Self {
+            root: folder.to_owned(),
+            text,
+            manifest,
+        }))
+    }
+
+    /// As cargo does: what is excluded and also a member by name is a member. These lists hold folders, and no patterns.
+    fn excludes(&self, root: &Path, folder: &Path) -> bool {
+        let names = |list: &str| self.list(list).any(|way| folder.starts_with(root.join(way)));
+        names("exclude") && !names("members")
+    }
+
+    pub(crate) fn cargo_toml(&self) -> PathBuf {
         self.root.join("Cargo.toml")
     }
 
     /// From the root to `folder`.
-    pub(super) fn way(&self, folder: &Path) -> PathBuf {
+    fn way(&self, folder: &Path) -> PathBuf {
         folder.strip_prefix(&self.root).unwrap_or(folder).to_owned()
     }
 
@@ -62,14 +79,19 @@ impl Workspace {
     }
 
     /// The text of its Cargo.toml with `folder` among the members; `None` where it is already.
-    pub(super) fn with_member(&self, folder: &Path) -> Option<String> {
+    pub(crate) fn with_member(&self, folder: &Path) -> Option<String> {
         let way = self.way(folder);
         let options = glob::MatchOptions {
             require_literal_separator: true,
             ..glob::MatchOptions::new()
         };
         let is_member = self.list("members").any(|member| {
-            glob::Pattern::new(member.trim_end_matches('/'))
+            // `./ops/*/` is `ops/*`.
+            let member: PathBuf = Path::new(member)
+                .components()
+                .filter(|part| *part != Component::CurDir)
+                .collect();
+            glob::Pattern::new(&member.to_string_lossy())
                 .is_ok_and(|pattern| pattern.matches_path_with(&way, options))
         });
         if is_member {
@@ -90,7 +112,7 @@ impl Workspace {
         });
         let Some(indent) = indent else {
             members.push(member);
-            return Some(manifest.to_string());
+            return Some(self.written(&manifest));
         };
         let trailing = members.trailing().as_str().unwrap_or_default();
         let (comment, end) = trailing.rsplit_once('\n').unwrap_or(("", ""));
@@ -99,7 +121,12 @@ impl Workspace {
         members.push_formatted(member);
         members.set_trailing(trailing);
         members.set_trailing_comma(true);
-        Some(manifest.to_string())
+        Some(self.written(&manifest))
+    }
+
+    /// TOML is written with the line ends of Unix, whatever was read.
+    fn written(&self, manifest: &DocumentMut) -> String {
+        disk::with_line_ends_of(&self.text, &manifest.to_string())
     }
 }
 
@@ -150,6 +177,47 @@ mod tests {
     #[test]
     fn what_is_excluded_or_no_workspace_is_not_joined() {
         assert!(found("[workspace]\nexclude = [\"site\"]\n", "site").is_none());
+        assert!(found("[workspace]\nexclude = [\"./ops/\"]\n", "ops/site").is_none());
         assert!(found("[package]\nname = \"a\"\n", "site").is_none());
+        // Cargo: who is excluded and listed is in.
+        let both = "[workspace]\nexclude = [\"ops\"]\nmembers = [\"ops/site\"]\n";
+        assert_eq!(joined(both, "ops/site"), None);
+        assert!(found(both, "ops/other").is_none());
+    }
+
+    #[test]
+    fn every_way_to_write_the_members_is_understood() {
+        for there in ["./ops/*", "ops/*/", "./ops/site", "ops/./site", "ops/**"] {
+            assert_eq!(
+                joined(&format!("[workspace]\nmembers = [\"{there}\"]\n"), "ops/site"),
+                None,
+                "{there}"
+            );
+        }
+        for (before, after) in [
+            (
+                "workspace = { members = [\"a\"] }\n",
+                "workspace = { members = [\"a\", \"site\"] }\n",
+            ),
+            ("workspace = {}\n", "workspace = { members = [\"site\"] }\n"),
+            (
+                "workspace.members = [\"a\"]\n",
+                "workspace.members = [\"a\", \"site\"]\n",
+            ),
+            (
+                "[workspace]\nmembers = []\n",
+                "[workspace]\nmembers = [\"site\"]\n",
+            ),
+            (
+                "[workspace]\nmembers = [\n]\n",
+                "[workspace]\nmembers = [\"site\"\n]\n",
+            ),
+            (
+                "[workspace]\r\nmembers = [\r\n  \"a\",\r\n]\r\n",
+                "[workspace]\r\nmembers = [\r\n  \"a\",\r\n  \"site\",\r\n]\r\n",
+            ),
+        ] {
+            assert_eq!(joined(before, "site").unwrap(), after);
+        }
     }
 }

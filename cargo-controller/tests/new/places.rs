@@ -1,0 +1,176 @@
+//! Where `cargo controller new` puts a project, what it refuses there, and what it leaves when the disk says no; nothing here is built.
+
+use std::{fs, path::Path, process::Command};
+
+use super::{cargo, clone, controller, done, text};
+
+/// A workspace with these members.
+fn workspace(members: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n");
+    fs::write(folder.path().join("Cargo.toml"), manifest).expect("a file");
+    folder
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("it is there").flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| text(entry.file_name().as_encoded_bytes()))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Two packages of one name, and no member of the workspace builds.
+#[test]
+fn a_name_that_another_member_has_is_refused() {
+    let folder = workspace("\"ops/*\", \"app\"");
+    for (way, manifest) in [
+        ("ops/first", "[package]\nname = \"site\"\n"),
+        (
+            "app",
+            "[package]\nname = \"app\"\n[dependencies]\nutil = { path = \"../libs/util\" }\n",
+        ),
+        ("libs/util", "[package]\nname = \"util\"\n"),
+    ] {
+        fs::create_dir_all(folder.path().join(way)).expect("a folder");
+        fs::write(folder.path().join(way).join("Cargo.toml"), manifest).expect("a file");
+    }
+    let before = entries(folder.path());
+    for (name, place) in [("site", "ops/first"), ("app", "app"), ("util", "libs/util")] {
+        let output = controller(folder.path(), &["new", name, "--path", "ops/second"]);
+        let stderr = text(&output.stderr);
+        assert!(!output.status.success(), "{name}");
+        assert!(
+            stderr.contains(place) && stderr.contains(&format!("choose {name}-operator")),
+            "{stderr}"
+        );
+        assert_eq!(
+            (entries(folder.path()), folder.path().join("ops/second").exists()),
+            (before.clone(), false)
+        );
+    }
+}
+
+/// A lock file cannot hold two of one name and version.
+#[test]
+fn a_name_of_a_crate_that_comes_along_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["controller-macros", "controller-apiserver", "controller-runtime"] {
+        let output = controller(folder.path(), &["new", name]);
+        let stderr = text(&output.stderr);
+        assert!(!output.status.success(), "{name}");
+        assert!(stderr.contains(&format!("choose {name}-operator")), "{stderr}");
+        assert!(entries(folder.path()).is_empty());
+    }
+}
+
+/// Runs it where no file may be longer than so many KiB, as on a disk that is full.
+#[cfg(unix)]
+fn on_a_small_disk(folder: &Path, kib: usize, args: &str) -> std::process::Output {
+    let program = env!("CARGO_BIN_EXE_cargo-controller");
+    let script = format!("trap '' XFSZ; ulimit -f {kib}; exec '{program}' controller {args}");
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &script])
+        .current_dir(folder)
+        .env("NO_COLOR", "1");
+    bash.output().expect("bash is there")
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_written_before_the_disk_was_full_is_taken_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir_all(folder.path().join("ops/site")).expect("a folder");
+    fs::write(folder.path().join("ops/site/mine"), "mine").expect("a file");
+    let output = on_a_small_disk(folder.path(), 16, "new site --path ops/site");
+    let stderr = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        stderr.contains("Cargo.lock") && stderr.contains("taken back"),
+        "{stderr}"
+    );
+    assert_eq!(entries(&folder.path().join("ops/site")), ["mine"]);
+
+    let output = on_a_small_disk(folder.path(), 16, "new site --path new/site");
+    assert!(!output.status.success());
+    assert_eq!(entries(folder.path()), ["ops"], "new folders are taken back, too");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_workspace_that_cannot_be_written_stays_as_it_was() {
+    let folder = workspace("\"other\"");
+    let manifest = folder.path().join("Cargo.toml");
+    let mut long = fs::read_to_string(&manifest).expect("it is there");
+    long.push_str(&"# long\n".repeat(4096));
+    fs::write(&manifest, &long).expect("it is ours");
+    let output = on_a_small_disk(folder.path(), 16, "new site");
+    let stderr = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        stderr.contains("Cargo.toml") && stderr.contains("taken back"),
+        "{stderr}"
+    );
+    assert_eq!(entries(folder.path()), ["Cargo.toml"]);
+    assert!(fs::read_to_string(&manifest).expect("it is there") == long);
+}
+
+/// Nobody can write there, root included.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let output = controller(Path::new("/proc"), &["new", "site"]);
+    let stderr = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(stderr.contains("cannot write /proc/site"), "{stderr}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_way_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("site")).expect("a folder");
+    std::os::unix::fs::symlink("../nowhere", folder.path().join("site/README.md")).expect("a link");
+    let output = controller(folder.path(), &["new", "site"]);
+    assert!(
+        text(&output.stderr).contains("README.md is there already"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert_eq!(entries(&folder.path().join("site")), ["README.md"]);
+
+    // The folder itself: a link to one that is there is followed, one to nowhere is not.
+    std::os::unix::fs::symlink("nowhere", folder.path().join("lost")).expect("a link");
+    let output = controller(folder.path(), &["new", "lost"]);
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("lost"), "{}", text(&output.stderr));
+    assert_eq!(entries(folder.path()), ["lost", "site"]);
+}
+
+#[test]
+fn a_folder_with_a_space_in_its_name_is_as_good_as_another() {
+    let folder = workspace("");
+    let told = done(folder.path(), &["new", "site", "--path", "my ops/site"]);
+    assert!(told.contains("cargo controller dev 'my ops/site'"), "{told}");
+    let manifest = fs::read_to_string(folder.path().join("Cargo.toml")).expect("it is there");
+    assert!(manifest.contains("members = [\"my ops/site\"]"), "{manifest}");
+    fs::copy(clone().join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("the clone has one");
+    let tree = cargo(folder.path(), &["tree", "--quiet", "--depth", "1"]);
+    assert!(tree.contains("site v0.1.0"), "{tree}");
+}
+
+#[test]
+fn the_line_ends_of_a_workspace_stay() {
+    let folder = workspace("\"other\"");
+    let manifest = folder.path().join("Cargo.toml");
+    let before = "[workspace]\r\nmembers = [\r\n    \"other\",\r\n]\r\n";
+    fs::write(&manifest, before).expect("it is ours");
+    done(folder.path(), &["new", "site"]);
+    assert_eq!(
+        fs::read_to_string(&manifest).expect("it is there"),
+        before
+            .replace("]\r\n", "]\r\n")
+            .replace("\"other\",\r\n", "\"other\",\r\n    \"site\",\r\n")
+    );
+}
