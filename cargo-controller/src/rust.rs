@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::names::Kind;
 
@@ -93,6 +93,73 @@ fn find_kinds(stream: TokenStream, found: &mut Vec<Kind>) {
     }
 }
 
+/// The names of the controllers in a file, in lower case: of an attribute, or of a `.name("…")`. One without a name has that of its
+/// kind; which of the types in its signature that is, is not told apart.
+///
+/// # Errors
+/// When it is no Rust.
+pub(crate) fn controllers(source: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    find_controllers(stream(source)?, &mut found);
+    Ok(found)
+}
+
+fn find_controllers(stream: TokenStream, found: &mut Vec<String>) {
+    let trees: Vec<_> = stream.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        match &trees[at..] {
+            [TokenTree::Punct(hash), TokenTree::Group(attribute), rest @ ..] if hash.as_char() == '#' => {
+                if let Some(said) = controller_attribute(attribute.stream()) {
+                    let name = said.into_iter().find(|(known, _)| known == "name");
+                    match name {
+                        Some((_, name)) => found.push(name),
+                        None => found.extend(parameters(rest)),
+                    }
+                }
+            }
+            [
+                TokenTree::Punct(dot),
+                TokenTree::Ident(name),
+                TokenTree::Group(text),
+                ..,
+            ] if dot.as_char() == '.' && name == "name" => {
+                found.extend(unquoted(&text.stream().to_string()));
+            }
+            _ => {}
+        }
+        if let TokenTree::Group(group) = tree {
+            find_controllers(group.stream(), found);
+        }
+    }
+}
+
+/// What `controller(…)`, by whatever path, says; `None` for another attribute.
+fn controller_attribute(stream: TokenStream) -> Option<Vec<(String, String)>> {
+    let trees: Vec<_> = stream.into_iter().collect();
+    let (path, said) = match trees.as_slice() {
+        [path @ .., TokenTree::Group(said)] => (path, assignments(said.stream())),
+        path => (path, Vec::new()),
+    };
+    matches!(path, [.., TokenTree::Ident(last)] if last == "controller").then_some(said)
+}
+
+/// The words in the parameters of the function that follows.
+fn parameters(behind: &[TokenTree]) -> Vec<String> {
+    let parameters = behind
+        .iter()
+        .skip_while(|tree| tree.to_string() != "fn")
+        .find_map(|tree| match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group.stream()),
+            _ => None,
+        });
+    let words = parameters.into_iter().flatten();
+    words.map(|tree| tree.to_string().to_lowercase()).collect()
+}
+
+fn unquoted(literal: &str) -> Option<String> {
+    Some(literal.strip_prefix('"')?.strip_suffix('"')?.to_owned())
+}
+
 /// Each `name = "text"` that stands directly here.
 fn assignments(stream: TokenStream) -> Vec<(String, String)> {
     let trees: Vec<_> = stream.into_iter().collect();
@@ -102,9 +169,7 @@ fn assignments(stream: TokenStream) -> Vec<(String, String)> {
             TokenTree::Punct(equals),
             TokenTree::Literal(text),
         ] if equals.as_char() == '=' && equals.spacing() == Spacing::Alone => {
-            let text = text.to_string();
-            let text = text.strip_prefix('"')?.strip_suffix('"')?;
-            Some((name.to_string(), text.to_owned()))
+            Some((name.to_string(), unquoted(&text.to_string())?))
         }
         _ => None,
     });
@@ -166,5 +231,21 @@ fn f() { g('"', r#"a "quoted" text"#, b"x", 1.5) } // the end"##;
         assert_eq!(kinds(other).unwrap(), [kind("")]);
         assert!(kinds("fn f(kind: &str) {}").unwrap().is_empty());
         assert!(kinds("fn f( {").is_err());
+    }
+
+    #[test]
+    fn a_controller_is_named_by_its_attribute_its_kind_or_a_call() {
+        let names = |source| controllers(source).unwrap();
+        assert_eq!(
+            names("#[controller(owns(A), name = \"site\")] async fn f(o: Arc<Page>) {}"),
+            ["site"]
+        );
+        let unnamed = "mod m { #[controller_runtime::controller] pub(crate) async fn f<S>(o: Arc<Page>) {} }";
+        assert!(names(unnamed).contains(&"page".to_owned()));
+        assert_eq!(
+            names("fn f() { Controller::new(a).name(\"by-hand\").run() }"),
+            ["by-hand"]
+        );
+        assert!(names("#[test] fn f(page: Page) { a.name(x) }").is_empty());
     }
 }

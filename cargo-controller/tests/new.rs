@@ -4,6 +4,8 @@
 #![allow(missing_docs, reason = "a test binary has no readers of its API")]
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
+#[path = "new/added.rs"]
+mod added;
 #[path = "new/places.rs"]
 mod places;
 
@@ -116,7 +118,11 @@ fn every_template_builds_and_passes_its_tests() {
         .filter(|line| line.starts_with("test result: ok. ") && !line.contains(" 0 passed"));
     assert_eq!(passed.count(), packages.len() / 2, "{tested}");
 
-    // The document template, as a DNS, runs; and its plural is the same wherever it stands.
+    // The document template, as a DNS, runs, with a second controller of the kind, too; and its plural is the same wherever it stands.
+    done(
+        folder.path(),
+        &["add", "controller", "DNS", "--path", "document-operator"],
+    );
     let told = done(folder.path(), &["dev", "document-operator", "--until-settled"]);
     assert!(
         told.contains("dnses.acme.io") && told.contains("ok       DNS default/welcome"),

@@ -30,6 +30,16 @@ pub(super) fn extended(source: &str, module: &str, call: &str) -> Option<String>
     ))
 }
 
+/// The modules that the file itself has, in a file of their own or not.
+pub(super) fn modules(source: &str) -> Vec<String> {
+    let trees: Vec<_> = rust::stream(source).into_iter().flatten().collect();
+    let modules = trees.windows(2).filter_map(|window| match window {
+        [TokenTree::Ident(keyword), TokenTree::Ident(name)] if keyword == "mod" => Some(name.to_string()),
+        _ => None,
+    });
+    modules.collect()
+}
+
 /// The end of the last `mod name;` of the file itself.
 fn behind_modules(tokens: &TokenStream) -> Option<usize> {
     let trees: Vec<_> = tokens.clone().into_iter().collect();
@@ -102,6 +112,15 @@ async fn main() -> Result<()> {
             super::extended(line, "site", ".crd::<S>()").unwrap(),
             "mod a;\nmod site;\nfn main() { Operator::new(\"x\").crd::<S>().main() }"
         );
+    }
+
+    #[test]
+    fn modules_are_those_of_the_file_itself() {
+        assert_eq!(
+            modules("mod a; pub(crate) mod b { mod no {} } // mod c;"),
+            ["a", "b"]
+        );
+        assert!(modules("mod a( {").is_empty());
     }
 
     #[test]

@@ -136,14 +136,20 @@ pub(crate) fn kind(kind: &str) -> Result<(), String> {
             "{kind:?} cannot name a kind, which begins with a capital and goes on with letters and digits, 63 at most{advice}"
         ));
     }
-    for (names, who) in [(PRELUDE, "Rust"), (FRAMEWORK, "controller-runtime")] {
-        if names.contains(&kind) {
-            return Err(format!(
-                "{kind} cannot name a kind, because {who} uses it: choose --kind My{kind}"
-            ));
-        }
+    if let Some(who) = reserved(kind) {
+        return Err(format!(
+            "{kind} cannot name a kind, because {who} uses it: choose --kind My{kind}"
+        ));
     }
     Ok(())
+}
+
+/// Who uses a type's name in every controller's file.
+pub(crate) fn reserved(kind: &str) -> Option<&'static str> {
+    let who = [(PRELUDE, "Rust"), (FRAMEWORK, "controller-runtime")];
+    who.iter()
+        .find(|(names, _)| names.contains(&kind))
+        .map(|(_, who)| *who)
 }
 
 pub(crate) fn group(group: &str) -> Result<(), String> {

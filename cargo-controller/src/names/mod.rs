@@ -3,7 +3,7 @@
 mod check;
 mod spell;
 
-pub(crate) use check::is_keyword;
+pub(crate) use check::{group as check_group, is_keyword, reserved};
 pub(crate) use spell::{camel, snake};
 
 /// What a project is called.

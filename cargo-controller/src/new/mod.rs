@@ -17,12 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::{
-    place::{absolute, shell},
-    rename::Renamer,
-    source::Source,
-    template::Example,
-};
+use toml_edit::DocumentMut;
+
+pub(crate) use self::place::shell;
+use self::{place::absolute, rename::Renamer, source::Source, template::Example};
 use crate::{
     cli::NewArgs,
     disk::Draft,
@@ -65,6 +63,27 @@ fn list() {
     for example in template::ALL {
         println!("{:<16} {}", example.name, example.about());
     }
+}
+
+/// The Cargo.toml of a new project in `folder`, and the workspace that it would join.
+///
+/// # Errors
+/// When the folder, or a Cargo.toml above it, cannot be read.
+pub(crate) fn model(folder: &Path) -> Result<(DocumentMut, Option<Workspace>), Error> {
+    let folder = absolute(folder)?;
+    let workspace = Workspace::find(&folder).map_err(Error::Name)?;
+    let source =
+        Source::choose(None).unwrap_or_else(|_| Source::Git("https://ADDRESS-OF-THE-REPOSITORY".to_owned()));
+    let place = cargo_toml::Place {
+        package: "model",
+        about: "",
+        folder: &folder,
+        root: workspace.as_ref().map(|workspace| workspace.root.as_path()),
+        source: &source,
+    };
+    let example = template::find(FIRST).map_or("", Example::cargo_toml);
+    let text = cargo_toml::write(&place, example, template::WORKSPACE).map_err(Error::Name)?;
+    Ok((text.parse().unwrap_or_default(), workspace))
 }
 
 /// A project that is not yet on the disk.

@@ -30,7 +30,7 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// A path as a shell takes it.
-pub(super) fn shell(path: &Path) -> Cow<'_, str> {
+pub(crate) fn shell(path: &Path) -> Cow<'_, str> {
     let text = path.to_string_lossy();
     if text
         .chars()

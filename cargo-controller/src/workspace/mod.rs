@@ -55,6 +55,16 @@ impl Workspace {
         }))
     }
 
+    /// Whether its root is a package as well.
+    pub(crate) fn has_package(&self) -> bool {
+        self.manifest.contains_key("package")
+    }
+
+    /// The dependency that members inherit by that name.
+    pub(crate) fn dependency(&self, name: &str) -> Option<&Item> {
+        self.manifest.get("workspace")?.get("dependencies")?.get(name)
+    }
+
     /// As cargo does: what is excluded and also a member by name is a member. These lists hold folders, and no patterns.
     fn excludes(&self, root: &Path, folder: &Path) -> bool {
         let names = |list: &str| self.list(list).any(|way| folder.starts_with(root.join(way)));

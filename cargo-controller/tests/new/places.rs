@@ -116,6 +116,27 @@ fn a_workspace_that_cannot_be_written_stays_as_it_was() {
     assert!(fs::read_to_string(&manifest).expect("it is there") == long);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_addition_that_cannot_be_written_whole_is_taken_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    done(folder.path(), &["new", "site", "--path", "."]);
+    let main = folder.path().join("src/main.rs");
+    let mut long = fs::read_to_string(&main).expect("it is there");
+    long.push_str(&"// long\n".repeat(4096));
+    fs::write(&main, &long).expect("it is ours");
+    let output = on_a_small_disk(folder.path(), 16, "add crd Page");
+    let stderr = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        stderr.contains("main.rs") && stderr.contains("taken back"),
+        "{stderr}"
+    );
+    assert!(!folder.path().join("src/page.rs").exists());
+    assert!(!folder.path().join("manifests/page.yaml").exists());
+    assert!(fs::read_to_string(&main).expect("it is there") == long);
+}
+
 /// Nobody can write there, root included.
 #[cfg(target_os = "linux")]
 #[test]
@@ -158,6 +179,7 @@ fn a_folder_with_a_space_in_its_name_is_as_good_as_another() {
     fs::copy(clone().join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("the clone has one");
     let tree = cargo(folder.path(), &["tree", "--quiet", "--depth", "1"]);
     assert!(tree.contains("site v0.1.0"), "{tree}");
+    done(folder.path(), &["add", "crd", "Page", "--path", "my ops/site"]);
 }
 
 #[test]
