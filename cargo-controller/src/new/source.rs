@@ -26,8 +26,11 @@ impl Source {
                     .to_owned()
             });
         };
-        if asked.contains("://") || asked.starts_with("git@") {
+        if asked.contains("://") {
             return Ok(Self::Git(asked.to_owned()));
+        }
+        if let Some(address) = of_short(asked) {
+            return Ok(Self::Git(address));
         }
         let folder = Path::new(asked)
             .canonicalize()
@@ -51,6 +54,13 @@ impl Source {
             }
         }
     }
+}
+
+/// `user@host:owner/repo`, which git takes and cargo does not, as an address. A path has no `@` before its first `:`, or a `/`.
+fn of_short(asked: &str) -> Option<String> {
+    let (host, path) = asked.split_once(':')?;
+    let is_host = host.contains('@') && !host.contains(['/', '\\']);
+    is_host.then(|| format!("ssh://{host}/{}", path.trim_start_matches('/')))
 }
 
 /// From a folder below `root` to a place below it.
@@ -90,6 +100,16 @@ mod tests {
             git.line("controller-runtime", Path::new("/w"), None),
             "git = \"https://example.com/repo.git\""
         );
+        for (short, address) in [
+            (
+                "git@example.com:owner/repo.git",
+                "ssh://git@example.com/owner/repo.git",
+            ),
+            ("me@example.com:/srv/repo", "ssh://me@example.com/srv/repo"),
+        ] {
+            assert_eq!(Source::choose(Some(short)), Ok(Source::Git(address.to_owned())));
+        }
+        assert!(Source::choose(Some("./a@b:c")).is_err(), "that is a folder");
         assert!(Source::choose(Some("/nowhere")).unwrap_err().contains("no clone"));
         assert!(Source::choose(None).is_ok(), "tests run in a clone");
     }

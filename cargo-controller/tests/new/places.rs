@@ -196,3 +196,17 @@ fn the_line_ends_of_a_workspace_stay() {
             .replace("\"other\",\r\n", "\"other\",\r\n    \"site\",\r\n")
     );
 }
+/// Cargo takes addresses, and git's short form is none.
+#[test]
+fn gits_short_address_is_written_as_cargo_takes_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    done(
+        folder.path(),
+        &["new", "site", "--source", "git@example.com:owner/repo.git"],
+    );
+    let manifest = fs::read_to_string(folder.path().join("site/Cargo.toml")).expect("it was made");
+    assert!(
+        manifest.contains("git = \"ssh://git@example.com/owner/repo.git\""),
+        "{manifest}"
+    );
+}
