@@ -93,6 +93,25 @@ fn find_kinds(stream: TokenStream, found: &mut Vec<Kind>) {
     }
 }
 
+/// The names in `Operator::new("…")`.
+///
+/// # Errors
+/// When it is no Rust.
+pub(crate) fn operators(source: &str) -> Result<Vec<String>, String> {
+    let parts = parts(source)?;
+    let named = parts.windows(5).filter_map(|window| match window {
+        [
+            Part::Name("Operator"),
+            Part::Rest("::"),
+            Part::Name("new"),
+            Part::Rest("("),
+            Part::Literal(text),
+        ] => unquoted(text),
+        _ => None,
+    });
+    Ok(named.collect())
+}
+
 /// The names of the controllers in a file, in lower case: of an attribute, or of a `.name("…")`. One without a name has that of its
 /// kind; which of the types in its signature that is, is not told apart.
 ///
@@ -247,5 +266,11 @@ fn f() { g('"', r#"a "quoted" text"#, b"x", 1.5) } // the end"##;
             ["by-hand"]
         );
         assert!(names("#[test] fn f(page: Page) { a.name(x) }").is_empty());
+    }
+
+    #[test]
+    fn an_operator_is_named_where_it_is_made() {
+        let source = "fn main() { f(Operator::new(\"sites\").main()) } // Operator::new(\"no\")";
+        assert_eq!(operators(source).unwrap(), ["sites"]);
     }
 }

@@ -115,12 +115,35 @@ pub(crate) fn package(name: &str) -> Result<String, String> {
         ));
     }
     let lower = name.to_ascii_lowercase();
+    let instead = image_part(&lower);
+    if instead != lower {
+        return Err(format!(
+            "{name:?} cannot name a package, because its image could not be called so: choose {instead}"
+        ));
+    }
     if is_keyword(&lower) || CARGO.contains(&lower.as_str()) {
         return Err(format!(
             "{name:?} cannot name a package, because Rust or cargo use it: choose {lower}-operator"
         ));
     }
     Ok(lower)
+}
+
+/// What comes next to a name as a part of an image's: letters and digits, between them `_`, `__` or any number of `-`, and no more than 63.
+fn image_part(name: &str) -> String {
+    let mut part = String::new();
+    let mut between = String::new();
+    for c in name.chars().take(63) {
+        if c == '-' || c == '_' {
+            between.push(c);
+            continue;
+        }
+        let is_fine = between.len() < 2 || between == "__" || between.chars().all(|c| c == '-');
+        part.push_str(if is_fine { &between } else { "-" });
+        between.clear();
+        part.push(c);
+    }
+    part
 }
 
 pub(crate) fn kind(kind: &str) -> Result<(), String> {
@@ -188,6 +211,43 @@ pub(crate) fn plural(plural: &str) -> Result<(), String> {
     ))
 }
 
+/// A definition is called `plural.group`, which is a subdomain.
+pub(crate) fn definition(plural: &str, group: &str) -> Result<(), String> {
+    if plural.len() + 1 + group.len() <= 253 {
+        return Ok(());
+    }
+    Err(format!(
+        "{plural}.{group} cannot name a definition, which has 253 letters at most: give a shorter --group"
+    ))
+}
+
+/// The Service for an operator's metrics is called after it, with this behind.
+const METRICS: &str = "-metrics";
+
+/// The name of an operator, and so of its Deployment and its Service, which is a label.
+pub(crate) fn operator(name: &str) -> Result<(), String> {
+    if is_label(&format!("{name}{METRICS}"))
+        && is_label(name)
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} cannot name the operator, which has small letters, digits and `-`, and {} of them at most",
+        63 - METRICS.len()
+    ))
+}
+
+/// What comes next to a package's name as an operator's.
+pub(crate) fn operator_like(package: &str) -> String {
+    let name: String = package
+        .replace('_', "-")
+        .chars()
+        .take(63 - METRICS.len())
+        .collect();
+    name.trim_end_matches('-').to_owned()
+}
+
 /// RFC 1123.
 fn is_label(text: &str) -> bool {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -202,6 +262,39 @@ fn is_label(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The grammar of references to images (distribution/reference).
+    #[test]
+    fn a_package_is_called_as_an_image_can_be() {
+        for (name, instead) in [
+            ("site-", "site"),
+            ("site__", "site"),
+            ("a-_b", "a-b"),
+            ("a___b", "a-b"),
+            ("my_op--x__y", "my_op--x__y"),
+        ] {
+            assert_eq!(image_part(name), instead);
+            assert_eq!(package(name).is_ok(), name == instead, "{name}");
+        }
+        assert!(package(&"a".repeat(63)).is_ok() && package(&"a".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn names_that_a_cluster_would_refuse_are_refused_here() {
+        assert!(operator(&"a".repeat(55)).is_ok());
+        for name in ["a".repeat(56).as_str(), "my_op", "op-", "9op", "Op"] {
+            assert!(operator(name).is_err(), "{name}");
+        }
+        for package in [
+            "a".repeat(63),
+            format!("{}-b", "a".repeat(54)),
+            "my_op".to_owned(),
+        ] {
+            assert!(operator(&operator_like(&package)).is_ok(), "{package}");
+        }
+        let group = "g".repeat(247);
+        assert!(definition("sites", &group).is_ok() && definition("pagess", &group).is_err());
+    }
 
     /// What the prelude gives is in scope of every controller, so that a kind of the same name would change what it means.
     #[test]

@@ -3,7 +3,10 @@
 mod check;
 mod spell;
 
-pub(crate) use check::{group as check_group, is_keyword, reserved};
+pub(crate) use check::{
+    group as check_group, is_keyword, operator as check_operator, operator_like, package as check_package,
+    reserved,
+};
 pub(crate) use spell::{camel, snake};
 
 /// What a project is called.
@@ -96,6 +99,7 @@ impl Kind {
             None => spell::pluralize(&name.to_lowercase()),
         };
         check::plural(&plural)?;
+        check::definition(&plural, group)?;
         Ok(Self {
             name,
             group: group.to_owned(),
@@ -145,6 +149,13 @@ impl Kind {
             name
         }
     }
+}
+
+/// Kinds to propose for a package: that of its name, and one beside it where that is taken.
+pub(crate) fn proposed_kinds(package: &str) -> [String; 2] {
+    let kind = from_package(package);
+    let beside = format!("My{kind}");
+    [kind, beside]
 }
 
 /// The group that belongs to nobody, which examples use.

@@ -2,67 +2,119 @@
 
 use std::io::{self, BufRead, Write};
 
-use super::template;
+use super::{
+    choose::{self, Chosen},
+    template,
+};
 use crate::{
     cli::NewArgs,
-    names::{Kind, PLACEHOLDER, Wish},
+    error::Error,
+    names::{PLACEHOLDER, check_package, proposed_kinds},
 };
 
-/// Asks for what was not given; an empty answer takes what stands in brackets.
+/// How often a question is asked, before its last answer ends the command.
+const TRIES: usize = 3;
+
+/// Asks for what was not given; an empty answer takes what stands in brackets. An answer that cannot be is told, and asked for again.
 ///
 /// # Errors
-/// When the terminal cannot be read, or ends before there is a name.
-pub(super) fn ask(args: &NewArgs, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<NewArgs> {
+/// When the terminal cannot be read, or ends before there is a name, or no answer could be.
+pub(super) fn ask(
+    args: &NewArgs,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> Result<NewArgs, Error> {
     let mut args = args.clone();
-    let mut question = |text: &str, default: &str| -> io::Result<String> {
-        if default.is_empty() {
-            write!(output, "{text}: ")?;
-        } else {
-            write!(output, "{text} [{default}]: ")?;
-        }
-        output.flush()?;
-        let mut answer = String::new();
-        if input.read_line(&mut answer)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let answer = answer.trim();
-        Ok(if answer.is_empty() { default } else { answer }.to_owned())
-    };
-    let mut name = String::new();
-    while name.is_empty() {
-        name = question("Name of the package", "")?;
-    }
+    let name = question(input, output, "Name of the package", "", |name| {
+        let package = check_package(name).map_err(Error::Name)?;
+        choose::refuse_dependency(choose::example(args.template.as_deref())?, &package)
+    })?;
+    args.name = Some(name);
     if args.template.is_none() {
         let all: Vec<_> = template::ALL.iter().map(|example| example.name).collect();
-        args.template = Some(question(&format!("Template ({})", all.join(", ")), super::FIRST)?);
+        let text = format!("Template ({})", all.join(", "));
+        let template = question(input, output, &text, super::FIRST, |answer| {
+            choose::example(Some(answer)).map(drop)
+        })?;
+        args.template = Some(template);
     }
-    let brings_kind = args
-        .template
-        .as_deref()
-        .and_then(template::find)
-        .is_some_and(|example| example.names().is_ok_and(|names| names.kind.is_some()));
-    if brings_kind {
+    let example = choose::example(args.template.as_deref())?;
+    if example.names().is_ok_and(|names| names.kind.is_some()) {
         if args.kind.is_none() {
-            let wish = Wish {
-                name: &name,
-                ..Wish::default()
+            let with = |kind: &str| {
+                Chosen::by(&NewArgs {
+                    kind: Some(kind.to_owned()),
+                    ..args.clone()
+                })
+                .map(drop)
             };
-            let kind = Kind::choose(wish).map(|kind| kind.name).unwrap_or_default();
-            args.kind = Some(question("Kind", &kind)?);
+            let proposed = proposed_kinds(args.name.as_deref().unwrap_or_default());
+            let proposed = proposed.into_iter().find(|kind| with(kind).is_ok());
+            let kind = question(input, output, "Kind", &proposed.unwrap_or_default(), with)?;
+            args.kind = Some(kind);
         }
         if args.group.is_none() {
-            args.group = Some(question("API group", PLACEHOLDER)?);
+            let group = question(input, output, "API group", PLACEHOLDER, |group| {
+                Chosen::by(&NewArgs {
+                    group: Some(group.to_owned()),
+                    ..args.clone()
+                })
+                .map(drop)
+            })?;
+            args.group = Some(group);
         }
     }
-    args.name = Some(name);
     Ok(args)
+}
+
+fn question(
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+    text: &str,
+    default: &str,
+    check: impl Fn(&str) -> Result<(), Error>,
+) -> Result<String, Error> {
+    let mut tries = 0;
+    loop {
+        let answer = answer(input, output, text, default).map_err(Error::Answers)?;
+        let Err(refused) = check(&answer) else {
+            return Ok(answer);
+        };
+        tries += 1;
+        if tries == TRIES {
+            return Err(refused);
+        }
+        // Who is asked for a kind gives no option.
+        let refused = refused.to_string().replace("--kind ", "");
+        writeln!(output, "{refused}").map_err(Error::Answers)?;
+    }
+}
+
+fn answer(
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+    text: &str,
+    default: &str,
+) -> io::Result<String> {
+    if default.is_empty() {
+        write!(output, "{text}: ")?;
+    } else {
+        write!(output, "{text} [{default}]: ")?;
+    }
+    output.flush()?;
+    let mut answer = String::new();
+    if input.read_line(&mut answer)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let answer = answer.trim();
+    Ok(if answer.is_empty() { default } else { answer }.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answers(given: &NewArgs, text: &str) -> (io::Result<NewArgs>, String) {
+    fn answers(given: &NewArgs, text: &str) -> (Result<NewArgs, Error>, String) {
         let mut output = Vec::new();
         let args = ask(given, &mut text.as_bytes(), &mut output);
         (args, String::from_utf8(output).unwrap())
@@ -106,5 +158,47 @@ mod tests {
     #[test]
     fn the_end_of_the_answers_is_an_error() {
         assert!(answers(&NewArgs::default(), "").0.is_err());
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_is_told_and_asked_for_again() {
+        let (args, asked) = answers(
+            &NewArgs::default(),
+            "my site\nkube\nsite\nnothing\ndocument\nmy-page\nSecret\nPage\nexample\nacme.io\n",
+        );
+        let args = args.unwrap();
+        assert_eq!(
+            [args.name, args.template, args.kind, args.group].map(Option::unwrap),
+            ["site", "document", "Page", "acme.io"]
+        );
+        for told in [
+            "\"my site\" cannot name a package",
+            "choose kube-operator\nName of the package: ",
+            "there is no template \"nothing\"",
+            "choose MyPage\nKind [Site]: ",
+            "choose MySecret\n",
+            "such as example.com\nAPI group",
+        ] {
+            assert!(asked.contains(told), "no {told:?} in {asked}");
+        }
+    }
+
+    #[test]
+    fn what_is_proposed_could_be() {
+        for (name, proposed) in [
+            ("store-operator", "MyStore"),
+            ("secret-operator", "MySecret"),
+            ("site", "Site"),
+        ] {
+            let (args, asked) = answers(&NewArgs::default(), &format!("{name}\n\n\n\n"));
+            assert_eq!(args.unwrap().kind.unwrap(), proposed, "{asked}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_asked_for_ever() {
+        let (args, asked) = answers(&NewArgs::default(), &"9\n".repeat(9));
+        assert!(matches!(args, Err(Error::Name(_))));
+        assert_eq!(asked.matches("Name of the package").count(), TRIES);
     }
 }

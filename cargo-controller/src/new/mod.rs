@@ -6,6 +6,7 @@
 
 mod ask;
 mod cargo_toml;
+mod choose;
 mod place;
 mod rename;
 mod ship;
@@ -20,15 +21,8 @@ use std::{
 use toml_edit::DocumentMut;
 
 pub(crate) use self::place::shell;
-use self::{place::absolute, rename::Renamer, source::Source, template::Example};
-use crate::{
-    cli::NewArgs,
-    disk::Draft,
-    error::Error,
-    names::{Names, Wish},
-    rustfmt,
-    workspace::Workspace,
-};
+use self::{choose::Chosen, place::absolute, source::Source, template::Example};
+use crate::{cli::NewArgs, disk::Draft, error::Error, names::Names, rustfmt, workspace::Workspace};
 
 /// The template that is taken when none is asked for.
 const FIRST: &str = "document";
@@ -45,7 +39,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
     let args = match args.name {
         Some(_) => args.clone(),
         None if io::stdin().is_terminal() && io::stdout().is_terminal() => {
-            ask::ask(args, &mut io::stdin().lock(), &mut io::stdout()).map_err(Error::Answers)?
+            ask::ask(args, &mut io::stdin().lock(), &mut io::stdout())?
         }
         None => {
             return Err(Error::Name(
@@ -98,34 +92,11 @@ struct Project {
 
 impl Project {
     fn plan(args: &NewArgs) -> Result<Self, Error> {
-        let asked = args.template.as_deref().unwrap_or(FIRST);
-        let example = template::find(asked).ok_or_else(|| Error::NoTemplate {
-            asked: asked.to_owned(),
-            known: template::ALL.iter().map(|example| example.name).collect(),
-        })?;
-        let old = example.names().map_err(Error::Name)?;
-        let wish = Wish {
-            name: args.name.as_deref().unwrap_or_default(),
-            kind: args.kind.as_deref(),
-            group: args.group.as_deref(),
-            version: args.api_version.as_deref(),
-            plural: args.plural.as_deref(),
-        };
-        let names = match old.kind {
-            Some(_) => Names::choose(wish),
-            None => Names::without_kind(wish),
-        };
-        let names = names.map_err(Error::Name)?;
-        let manifest = example.cargo_toml();
-        let dependencies = cargo_toml::dependencies(manifest);
-        if dependencies.contains(&names.package)
-            || template::companions(&dependencies).contains(&names.package)
-        {
-            return Err(Error::Name(format!(
-                "{0} cannot name the package, because it depends on one of that name: choose {0}-operator",
-                names.package
-            )));
-        }
+        let Chosen {
+            example,
+            names,
+            texts,
+        } = Chosen::by(args)?;
         let shown = args.path.clone().unwrap_or_else(|| PathBuf::from(&names.package));
         let folder = absolute(&shown)?;
         let workspace = Workspace::find(&folder).map_err(Error::Name)?;
@@ -142,10 +113,10 @@ impl Project {
             root: workspace.as_ref().map(|_| root),
             source: &source,
         };
-        let manifest = cargo_toml::write(&place, manifest, template::WORKSPACE).map_err(Error::Name)?;
-        let renamer = Renamer::new(&old, &names, example.code()).map_err(Error::Name)?;
+        let manifest =
+            cargo_toml::write(&place, example.cargo_toml(), template::WORKSPACE).map_err(Error::Name)?;
         let mut files = vec![(folder.join("Cargo.toml"), manifest)];
-        files.extend(texts(example, &renamer, &folder).map_err(Error::Name)?);
+        files.extend(texts.into_iter().map(|(path, text)| (folder.join(path), text)));
         if let Some((_, readme)) = files.iter_mut().find(|(path, _)| path.ends_with("README.md")) {
             readme.push_str(&ship::readme(&names.package, &way, &source));
         }
@@ -209,23 +180,6 @@ impl Project {
             shell(&manifest)
         );
     }
-}
-
-/// The files of the example but its Cargo.toml, with the project's names.
-fn texts(example: &Example, renamer: &Renamer, folder: &Path) -> Result<Vec<(PathBuf, String)>, String> {
-    let mut files = Vec::new();
-    for (path, text) in example.files {
-        if *path == "Cargo.toml" {
-            continue;
-        }
-        let text = if template::is_rust(path) {
-            renamer.rust(text).map_err(|error| format!("{path}: {error}"))?
-        } else {
-            renamer.text(text)
-        };
-        files.push((folder.join(renamer.path(path)), text));
-    }
-    Ok(files)
 }
 
 /// With two packages of one name no member of a workspace builds.

@@ -196,6 +196,28 @@ fn the_line_ends_of_a_workspace_stay() {
             .replace("\"other\",\r\n", "\"other\",\r\n    \"site\",\r\n")
     );
 }
+/// What a registry or a cluster would refuse later.
+#[test]
+fn a_name_that_no_image_or_service_can_have_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kind = format!("A{}", "b".repeat(60));
+    let group = ["c".repeat(60).as_str(); 4].join(".");
+    for (args, advice) in [
+        (&["site-"][..], "choose site"),
+        (&["site_"], "choose site"),
+        (&["my-_site"], "choose my-site"),
+        (&["site", "--kind", &kind], "55"),
+        (&["site", "--kind", "Fourteenletter", "--group", &group], "253"),
+        (&["my_op", "--template", "label-janitor"], "choose my-op"),
+    ] {
+        let output = controller(folder.path(), &[&["new"], args].concat());
+        let stderr = text(&output.stderr);
+        assert!(!output.status.success(), "{args:?}");
+        assert!(stderr.contains(advice), "{args:?}: {stderr}");
+        assert!(entries(folder.path()).is_empty(), "{args:?}");
+    }
+}
+
 /// Cargo takes addresses, and git's short form is none.
 #[test]
 fn gits_short_address_is_written_as_cargo_takes_it() {
