@@ -21,7 +21,12 @@ use std::{
 use toml_edit::DocumentMut;
 
 pub(crate) use self::place::shell;
-use self::{choose::Chosen, place::absolute, source::Source, template::Example};
+use self::{
+    choose::Chosen,
+    place::{absolute, repository_above},
+    source::Source,
+    template::Example,
+};
 use crate::{cli::NewArgs, disk::Draft, error::Error, names::Names, rustfmt, workspace::Workspace};
 
 /// The template that is taken when none is asked for.
@@ -87,6 +92,8 @@ struct Project {
     shown: PathBuf,
     /// Absolute paths, and texts; the Cargo.toml of the workspace, if it must name the project.
     draft: Draft,
+    /// The root of its workspace, or its folder: where the workflow goes.
+    root: PathBuf,
     source: Source,
 }
 
@@ -134,6 +141,7 @@ impl Project {
         if workspace.is_none() {
             files.push((folder.join("Cargo.lock"), template::LOCK.to_owned()));
         }
+        let root = root.to_owned();
         Ok(Self {
             names,
             shown,
@@ -141,6 +149,7 @@ impl Project {
                 new: files,
                 changed: joins,
             },
+            root,
             source,
         })
     }
@@ -171,6 +180,15 @@ impl Project {
             println!(
                 "It takes controller-runtime from {}; an image or CI needs it from git: --source URL.",
                 home.display()
+            );
+        }
+        if let Some(repository) = repository_above(&self.root) {
+            println!(
+                "GitHub reads workflows in the root of a repository only: move the one in {} to {}, and let its steps run \
+                 here by\n  defaults: {{ run: {{ working-directory: {} }} }}",
+                self.root.join(".github/workflows").display(),
+                repository.join(".github/workflows").display(),
+                self.root.strip_prefix(repository).unwrap_or(&self.root).display()
             );
         }
         let manifest = self.shown.join("Cargo.toml");

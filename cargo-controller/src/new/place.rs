@@ -29,6 +29,12 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
+/// The root of the repository that `folder` is in, unless it is that root, or in none yet. `.git` is a file in a work tree.
+pub(super) fn repository_above(folder: &Path) -> Option<&Path> {
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    (root != folder).then_some(root)
+}
+
 /// A path as a shell takes it.
 pub(crate) fn shell(path: &Path) -> Cow<'_, str> {
     let text = path.to_string_lossy();
@@ -56,5 +62,16 @@ mod tests {
         ] {
             assert_eq!(shell(Path::new(path)), word);
         }
+    }
+
+    #[test]
+    fn a_repository_is_found_above_and_not_here() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("ops");
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(repository_above(&folder), None);
+        std::fs::write(root.path().join(".git"), "gitdir: elsewhere\n").unwrap();
+        assert_eq!(repository_above(&folder), Some(root.path()));
+        assert_eq!(repository_above(root.path()), None);
     }
 }

@@ -218,6 +218,22 @@ fn a_name_that_no_image_or_service_can_have_is_refused() {
     }
 }
 
+/// GitHub reads workflows in the root of a repository only.
+#[test]
+fn a_workflow_below_the_root_of_its_repository_is_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join(".git")).expect("a folder");
+    let told = done(folder.path(), &["new", "site", "--path", "services/site"]);
+    let root = folder.path().canonicalize().expect("it is there");
+    assert!(
+        told.contains(&root.join(".github/workflows").display().to_string())
+            && told.contains("working-directory: services/site"),
+        "{told}"
+    );
+    let told = done(folder.path(), &["new", "site", "--path", "."]);
+    assert!(!told.contains("working-directory"), "{told}");
+}
+
 /// Cargo takes addresses, and git's short form is none.
 #[test]
 fn gits_short_address_is_written_as_cargo_takes_it() {
