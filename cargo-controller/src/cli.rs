@@ -135,7 +135,7 @@ pub(crate) struct AddCrdArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddControllerArgs {
-    /// The kind to reconcile: one of the project, or any with --type
+    /// The kind to reconcile: one of the project, or with --type the one that it ends in
     #[arg(value_name = "KIND")]
     pub(crate) kind: String,
     /// The path of its Rust type, such as `k8s_openapi::api::apps::v1::Deployment`

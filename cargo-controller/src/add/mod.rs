@@ -212,11 +212,7 @@ fn crd(args: &AddCrdArgs) -> Result<Added, Error> {
 
 fn controller(args: &AddControllerArgs) -> Result<Added, Error> {
     let place = Place::find(&args.path)?;
-    let mut needs = vec![
-        Need::of("controller-runtime"),
-        Need::of("kube"),
-        Need::of("k8s-openapi"),
-    ];
+    let mut needs = vec![Need::of("controller-runtime"), Need::of("kube")];
     let path = match &args.rust_type {
         Some(path) => {
             let path = TypePath::read(path).map_err(Error::Add)?;
@@ -252,7 +248,7 @@ fn controller(args: &AddControllerArgs) -> Result<Added, Error> {
     })
 }
 
-/// The kind's own name, or what is next to it: an operator whose controllers share a name does not start. It is a label, which is not long.
+/// The kind's own name, or what is next to it: an operator whose controllers share a name does not start, and a name has 63 letters at most.
 fn free_name(kind: &str, taken: &[String]) -> String {
     let short: String = kind.chars().take(40).collect();
     let short = short.trim_end_matches('-');
@@ -283,6 +279,7 @@ impl Added {
         let main = folder.join("src/main.rs");
         let source = fs::read_to_string(&main).unwrap_or_default();
         self.find_room(&source, &main)?;
+        let missing = self.missing()?;
         let extended = main_rs::extended(&source, &self.module, &self.call).map(|extended| {
             let extended = rustfmt::as_before(&source, extended, folder);
             disk::with_line_ends_of(&source, &extended)
@@ -310,7 +307,8 @@ impl Added {
                 self.call
             );
         }
-        self.tell_needs()
+        print!("{missing}");
+        Ok(())
     }
 
     /// A module lies in one of two files, or in another file's text.
@@ -338,16 +336,14 @@ impl Added {
         Ok(())
     }
 
-    fn tell_needs(&self) -> Result<(), Error> {
+    /// What is to be told of Cargo.toml.
+    fn missing(&self) -> Result<String, Error> {
         let Place { project, manifest } = &self.place;
-        let (model, workspace) = new::model(&project.folder)?;
-        let workspace = match Workspace::read(&project.folder) {
-            Ok(Some(root)) => Some(root),
-            _ => workspace,
-        };
+        let (model, above) = new::model(&project.folder)?;
+        let own = Workspace::read(&project.folder).map_err(Error::Add)?;
+        let workspace = own.or(above);
         let inherited = |name: &str| workspace.as_ref()?.dependency(name);
-        print!("{}", needs::told(&self.needs, manifest, &model, inherited));
-        Ok(())
+        Ok(needs::told(&self.needs, manifest, &model, inherited))
     }
 }
 

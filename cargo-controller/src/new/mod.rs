@@ -208,7 +208,7 @@ fn refuse_twins(package: &str, workspace: Option<&Workspace>) -> Result<(), Erro
         return Ok(());
     };
     Err(Error::Name(format!(
-        "{package} is the package in {} already, and a workspace has one of a name: choose {package}-operator",
+        "{package} is the package in {} already, and a workspace has one of a name: choose another, such as my-{package}",
         workspace.root.join(&twin.way).display()
     )))
 }

@@ -102,7 +102,6 @@ fn what_is_printed_to_be_pasted_is_taken_by_cargo() {
     assert!(read(folder.path(), "src/page.rs").contains("group = \"example.com\""));
     let (_, needs) = told.split_once("[dependencies]\n").expect("it has no schemars");
     let manifest = read(folder.path(), "Cargo.toml");
-    let needs: String = needs.lines().map(|line| format!("{}\n", line.trim())).collect();
     let pasted = manifest.replace("[dependencies]\n", &format!("[dependencies]\n{needs}"));
     fs::write(folder.path().join("Cargo.toml"), pasted).expect("it is ours");
     let tree = cargo(folder.path(), &["tree", "--quiet", "--depth", "1"]);

@@ -42,7 +42,7 @@ fn a_name_that_another_member_has_is_refused() {
         let stderr = text(&output.stderr);
         assert!(!output.status.success(), "{name}");
         assert!(
-            stderr.contains(place) && stderr.contains(&format!("choose {name}-operator")),
+            stderr.contains(place) && stderr.contains(&format!("such as my-{name}")),
             "{stderr}"
         );
         assert_eq!(
@@ -191,9 +191,7 @@ fn the_line_ends_of_a_workspace_stay() {
     done(folder.path(), &["new", "site"]);
     assert_eq!(
         fs::read_to_string(&manifest).expect("it is there"),
-        before
-            .replace("]\r\n", "]\r\n")
-            .replace("\"other\",\r\n", "\"other\",\r\n    \"site\",\r\n")
+        before.replace("\"other\",\r\n", "\"other\",\r\n    \"site\",\r\n")
     );
 }
 /// What a registry or a cluster would refuse later.
