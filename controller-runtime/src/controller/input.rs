@@ -41,7 +41,7 @@ impl<K: Object> Input<K> {
     /// What an informer tells, mapped to wishes. The informer is driven until the controller ends.
     pub(crate) fn informer<T: Object>(
         informer: &Informer<T>,
-        mut map: impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send + 'static,
+        mut map: impl FnMut(&Delta<T>, &Teller<K>) -> Vec<Request<K>> + Send + 'static,
     ) -> Self {
         let informer = informer.clone();
         let kind = T::kind(informer.store().dyntype()).into_owned();
@@ -52,7 +52,7 @@ impl<K: Object> Input<K> {
             ready: Some(Arc::new(move || Cache::ready(&store))),
             start: Box::new(move |inlet, teller| {
                 let speaker = teller.clone();
-                let subscription = informer.subscribe(move |delta| match guard(|| map(delta)) {
+                let subscription = informer.subscribe(move |delta| match guard(|| map(delta, &speaker)) {
                     Ok(requests) => {
                         speaker.deletions(&requests);
                         inlet.push_all(requests);

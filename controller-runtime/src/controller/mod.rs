@@ -29,7 +29,7 @@ use crate::{
     explain::{self, Book, Fate, PRIMARY, Via},
     memory::Census,
     object::Object,
-    runner::{Afterword, Gauge, Limit, Observer, Shared},
+    runner::{Afterword, Gauge, Limit, Observer, Shared, Teller},
     shutdown::Stage,
     store::{Cache, Delta},
     trigger::{self, Predicate, Request},
@@ -116,9 +116,9 @@ impl<K: Object> Controller<K> {
         let via = Via::new(PRIMARY, &K::kind(&dyntype), &[], explain::of_metadata::<K>);
         let controller = Self::over(Arc::new(store), dyntype);
         let book = controller.book.clone();
-        controller.connected(informer, move |delta| {
+        controller.connected(informer, move |delta, teller| {
             let change = book.heard(&via, delta);
-            if predicate.passes(delta) {
+            if teller.lets_pass(&predicate, delta) {
                 book.note(&delta.key, change.as_ref(), Fate::Woke);
                 vec![trigger::own(delta)]
             } else {
@@ -150,7 +150,7 @@ impl<K: Object> Controller<K> {
         let kind = T::kind(informer.store().dyntype()).into_owned();
         let via = Via::new(word, &kind, &[], explain::of_metadata::<T>);
         let book = self.book.clone();
-        self.connected(informer, move |delta| {
+        self.connected(informer, move |delta, _| {
             let requests = map(delta);
             if !requests.is_empty() {
                 let change = book.heard(&via, delta);
@@ -166,7 +166,7 @@ impl<K: Object> Controller<K> {
     pub(crate) fn connected<T: Object>(
         self,
         informer: &Informer<T>,
-        map: impl FnMut(&Delta<T>) -> Vec<Request<K>> + Send + 'static,
+        map: impl FnMut(&Delta<T>, &Teller<K>) -> Vec<Request<K>> + Send + 'static,
     ) -> Self {
         self.input(Input::informer(informer, map))
     }

@@ -282,7 +282,7 @@ pub enum Happening {
         /// Which object.
         object: ObjectId,
     },
-    /// A mapper panicked; nothing was woken by that change.
+    /// A mapper panicked, and nothing was woken by that change; or a predicate, which the message says, and the change passed.
     MapperPanicked {
         /// Whose.
         controller: String,

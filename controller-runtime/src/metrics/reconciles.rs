@@ -32,6 +32,7 @@ pub(super) struct Reconciles {
     panics: PerController,
     timeouts: PerController,
     restarts: PerController,
+    mapper_panics: PerController,
     seconds: Histograms,
     limit: Family<OfController, Gauge>,
     healthy: Family<OfSource, Gauge>,
@@ -52,6 +53,7 @@ impl Reconciles {
             panics: Family::default(),
             timeouts: Family::default(),
             restarts: Family::default(),
+            mapper_panics: Family::default(),
             seconds,
             limit: Family::default(),
             healthy: Family::default(),
@@ -79,6 +81,11 @@ impl Reconciles {
             "reconcile_timeouts",
             "Reconciles that took too long",
             &metrics.timeouts,
+        );
+        counter(
+            "mapper_panics",
+            "Mappers and predicates that panicked",
+            &metrics.mapper_panics,
         );
         counter(
             "controller_restarts",
@@ -139,6 +146,7 @@ impl Reconciles {
             &self.timeouts,
             &self.circles,
             &self.restarts,
+            &self.mapper_panics,
         ] {
             drop(family.get_or_create(&labels));
         }
@@ -179,6 +187,12 @@ impl Reconciles {
         let places = all.entry(labels.clone()).or_default();
         places.insert(change.namespace.map(str::to_owned), change.undecodable.len());
         places.values().sum()
+    }
+
+    pub(super) fn mapper_panicked(&self, controller: &str) {
+        self.mapper_panics
+            .get_or_create(&OfController::new(controller))
+            .inc();
     }
 
     pub(super) fn restarted(&self, controller: &str) {

@@ -136,6 +136,7 @@ impl Observer for Metrics {
             Event::Source(change) => {
                 self.reconciles.source(controller, change);
             }
+            Event::MapperPanicked { .. } => self.reconciles.mapper_panicked(controller),
             _ => {}
         }
     }

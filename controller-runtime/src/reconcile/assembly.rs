@@ -28,7 +28,7 @@ use crate::{
     explain::{Book, Via},
     memory::Census,
     object::{Object, ObjectRef},
-    runner::{self, Afterword, Inlet, Observer},
+    runner::{self, Afterword, Inlet, Observer, Teller},
     store::{Delta, Store, key_of},
     trigger::{Predicate, Request},
     watch::{Informer, Pruning},
@@ -153,8 +153,8 @@ impl<'a, R: Reconciler> Assembly<'a, R> {
     ) {
         let predicate = Predicate::any(predicates);
         let (own_writes, book) = (self.own_writes.clone(), self.book.clone());
-        let admit = move |delta: &Delta<T>| {
-            if !predicate.passes(delta) {
+        let admit = move |delta: &Delta<T>, teller: &Teller<R::Object>| {
+            if !teller.lets_pass(&predicate, delta) {
                 book.dropped(&via, delta);
                 return Vec::new();
             }

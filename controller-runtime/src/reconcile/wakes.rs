@@ -10,7 +10,7 @@ use crate::{
     echo::OwnWrites,
     explain::{self, Book, Fate, PRIMARY, Via},
     object::{Object, ObjectRef},
-    runner::{Inlet, guard},
+    runner::{Inlet, Teller, guard},
     store::Delta,
     trigger::{self, Predicate, Request},
     watch::Informer,
@@ -73,10 +73,10 @@ impl<K: Object + Serialize> OwnTrigger<K> {
     }
 
     pub(super) fn connect(mut self, controller: Controller<K>, informer: &Informer<K>) -> Controller<K> {
-        controller.connected(informer, move |delta| self.requests(delta))
+        controller.connected(informer, move |delta, teller| self.requests(delta, teller))
     }
 
-    fn requests(&mut self, delta: &Delta<K>) -> Vec<Request<K>> {
+    fn requests(&mut self, delta: &Delta<K>, teller: &Teller<K>) -> Vec<Request<K>> {
         let mut must_run = begins_to_go(delta);
         for hook in &mut self.hooks {
             // The primary's own trigger must not be lost for a panic in the user's function.
@@ -87,7 +87,7 @@ impl<K: Object + Serialize> OwnTrigger<K> {
                 }
             }
         }
-        if !must_run && !self.predicate.passes(delta) {
+        if !must_run && !teller.lets_pass(&self.predicate, delta) {
             let change = self.book.heard(&self.via, delta);
             self.book.note(&delta.key, change.as_ref(), Fate::Dropped);
             return Vec::new();

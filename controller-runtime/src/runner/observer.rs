@@ -79,7 +79,7 @@ pub enum Event<'a> {
     Paused(Subject<'a>),
     /// A source came up, or failed.
     Source(SourceChange<'a>),
-    /// A trigger's mapper panicked: kind of the mapped object, and the panic's message.
+    /// A trigger's mapper panicked, or a predicate, which the message says: kind of the mapped object, and the panic's message.
     MapperPanicked {
         /// Where the change came from.
         kind: &'a str,

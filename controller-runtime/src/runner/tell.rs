@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Circle, Event, Finished, Gauge, Observer, Outcome, Shared, SourceChange, Started, Subject, drive::Run,
-    judge::Judged,
+    guard, judge::Judged,
 };
 use crate::{
     Action,
@@ -15,7 +15,8 @@ use crate::{
     name::Name,
     object::{Object, ObjectRef},
     queue::{self, Popped},
-    trigger::{Cause, Request},
+    store::Delta,
+    trigger::{Cause, Predicate, Request},
     watch::SourceStatus,
 };
 
@@ -127,6 +128,20 @@ impl<K: Object> Teller<K> {
             fields: &fields,
         }));
         true
+    }
+
+    /// Whether a change passes. One whose predicate panics does: a run too many is safe, a lost change is not.
+    pub(crate) fn lets_pass<T: Object>(&self, predicate: &Predicate<T>, delta: &Delta<T>) -> bool {
+        guard(|| predicate.passes(delta)).unwrap_or_else(|panic| {
+            let kind = T::kind(&delta.key.dyntype);
+            tracing::error!(controller = %self.name, %kind, %panic, "a predicate panicked; its change passes");
+            let message = format!("in a predicate, and the change passes: {panic}");
+            self.tell(&Event::MapperPanicked {
+                kind: &kind,
+                message: &message,
+            });
+            true
+        })
     }
 
     pub(crate) fn mapper_panicked(&self, kind: &str, message: &str) {

@@ -1,6 +1,7 @@
 //! The builder on the in-process API server.
 
 mod owners;
+mod sources;
 mod streams;
 mod together;
 mod world;

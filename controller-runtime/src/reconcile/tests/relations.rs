@@ -350,3 +350,41 @@ async fn kinds_known_at_run_time_and_metadata_alone_are_reconciled() {
     assert_eq!(notes.take().len(), 2);
     running.stop().await;
 }
+
+fn shaky_account(_: &ServiceAccount, _: &ServiceAccount) -> bool {
+    panic!("provoked")
+}
+
+fn shaky_map(_: &ConfigMap, _: &ConfigMap) -> bool {
+    panic!("provoked")
+}
+
+fn to_account(map: &ConfigMap) -> Option<ObjectRef<ServiceAccount>> {
+    Some(ObjectRef::new(&map.name_any()).within("docs"))
+}
+
+#[controller(
+    name = "shaky",
+    predicates(shaky_account),
+    watches(ConfigMap, map(to_account), predicates(shaky_map))
+)]
+async fn shaky(account: Arc<ServiceAccount>, notes: Arc<Notes>) -> Result<Action, kube::Error> {
+    notes.note(account.name_any());
+    Ok(Action::await_change())
+}
+
+/// A run too many is safe; a change that is lost is not.
+#[tokio::test(start_paused = true)]
+async fn a_change_whose_predicate_panics_passes() {
+    let world = World::new().await;
+    let notes = Notes::default();
+    world.create(&service_account("a")).await;
+    world.create(&config_map("a", &[])).await;
+    let running = world.start(shaky::controller(notes.clone())).await;
+    notes.take();
+    world.label::<ServiceAccount>("a", "some", "label").await;
+    assert_eq!(notes.take(), ["a"], "its own change");
+    world.label::<ConfigMap>("a", "some", "label").await;
+    assert_eq!(notes.take(), ["a"], "a related object's");
+    running.stop().await;
+}
