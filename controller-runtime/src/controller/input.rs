@@ -51,6 +51,9 @@ impl<K: Object> Input<K> {
             kind,
             ready: Some(Arc::new(move || Cache::ready(&store))),
             start: Box::new(move |inlet, teller| {
+                for status in informer.status() {
+                    teller.expect_source(&status);
+                }
                 let speaker = teller.clone();
                 let subscription = informer.subscribe(move |delta| match guard(|| map(delta, &speaker)) {
                     Ok(requests) => {
@@ -131,10 +134,7 @@ async fn tell_status<T: Object, K: Object>(informer: Informer<T>, teller: Teller
     changes.mark_changed();
     while changes.changed().await.is_ok() {
         let statuses = changes.borrow_and_update().clone();
-        for status in statuses
-            .iter()
-            .filter(|status| status.synced || status.problem.is_some())
-        {
+        for status in &statuses {
             teller.source(status);
         }
     }

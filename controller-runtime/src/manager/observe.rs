@@ -88,7 +88,8 @@ impl Board {
             Some(message) => SourceState::Failing {
                 message: message.to_owned(),
             },
-            None => SourceState::Watching,
+            None if change.synced => SourceState::Watching,
+            None => SourceState::Listing,
         };
         let undecodable = undecodable(change);
         let before = self.with(controller, |state| {

@@ -77,10 +77,11 @@ pub struct QueueStatus {
     pub waiting: usize,
 }
 
-/// One watch: a kind, and where.
+/// A kind that is watched, and where. Several watches of a kind, as of two groups or by two selectors, are told as one, by the worst
+/// of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SourceId {
-    /// The kind, as `ConfigMap` or `Document.example.com`.
+    /// The kind, as `ConfigMap`. What fails is told with its group.
     pub kind: String,
     /// The namespace; `None` is the whole cluster.
     #[serde(skip_serializing_if = "Option::is_none")]

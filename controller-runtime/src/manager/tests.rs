@@ -36,6 +36,8 @@ fn source(board: &Board, kind: &str, problem: Option<&str>) {
             kind,
             namespace: None,
             problem,
+            synced: true,
+            relists: 0,
             undecodable: &BTreeMap::new(),
         }),
     );
@@ -280,6 +282,8 @@ async fn undecodable_objects_are_told_once_named_in_part_and_taken_back() {
             undecodable,
         };
         board.observe("document", &Event::Source(change));
+            synced: true,
+            relists: 0,
         let lines = match board.readiness() {
             Readiness::Degraded(lines) => lines,
             other => {

@@ -98,6 +98,27 @@ fn no_series_has_a_label_of_the_target() {
     }
 }
 
+#[test]
+fn the_guide_names_every_metric() {
+    let guide = include_str!("../../guide/metrics.md");
+    for name in scraped(&Metrics::new("operator", "0.0.0")).keys() {
+        let parts = ["_bucket", "_count", "_sum"];
+        let family = parts
+            .iter()
+            .find_map(|part| name.strip_suffix(part))
+            .unwrap_or(name);
+        let short = ["controller_runtime", "workqueue"]
+            .iter()
+            .find_map(|first| family.strip_prefix(first));
+        let short = short.map(|rest| format!("`…{rest}`"));
+        let named = guide.contains(&format!("`{family}`"));
+        assert!(
+            named || short.is_some_and(|short| guide.contains(&short)),
+            "{family}"
+        );
+    }
+}
+
 /// The labels of all `by (…)` of an expression.
 fn grouped(expression: &str) -> Vec<String> {
     let groups = expression.split("by (").skip(1);

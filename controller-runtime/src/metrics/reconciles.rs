@@ -21,7 +21,7 @@ const SECONDS: [f64; 40] = [
 ];
 
 type PerController = Family<OfController, Counter>;
-type PerNamespace = BTreeMap<Option<String>, usize>;
+type PerNamespace = BTreeMap<Option<String>, Source>;
 type Histograms = Family<OfController, Histogram, fn() -> Histogram>;
 
 #[derive(Clone, Debug)]
@@ -36,11 +36,22 @@ pub(super) struct Reconciles {
     seconds: Histograms,
     limit: Family<OfController, Gauge>,
     healthy: Family<OfSource, Gauge>,
+    synced: Family<OfSource, Gauge>,
+    relists: Family<OfSource, Counter>,
     problems: Family<OfSource, Counter>,
     circles: PerController,
     undecodable: Family<OfSource, Gauge>,
-    /// How many objects each source cannot decode; a kind may have a source for each namespace.
-    broken: Arc<Mutex<BTreeMap<OfSource, PerNamespace>>>,
+    /// What was told last; a kind may have a source for each namespace.
+    sources: Arc<Mutex<BTreeMap<OfSource, PerNamespace>>>,
+}
+
+/// What was told last of one source.
+#[derive(Debug, Default)]
+struct Source {
+    fails: bool,
+    synced: bool,
+    relists: u64,
+    undecodable: usize,
 }
 
 impl Reconciles {
@@ -57,10 +68,12 @@ impl Reconciles {
             seconds,
             limit: Family::default(),
             healthy: Family::default(),
+            synced: Family::default(),
+            relists: Family::default(),
             problems: Family::default(),
             circles: Family::default(),
             undecodable: Family::default(),
-            broken: Arc::default(),
+            sources: Arc::default(),
         };
         let mut counter = |name: &str, help: &str, family: &PerController| {
             registry.register(format!("controller_runtime_{name}"), help, family.clone());
@@ -115,8 +128,18 @@ impl Reconciles {
     fn register_sources(&self, registry: &mut Registry) {
         registry.register(
             "controller_runtime_source_healthy",
-            "1 while the list or watch of this kind works",
+            "1 while the lists and watches of this kind work, in all its namespaces",
             self.healthy.clone(),
+        );
+        registry.register(
+            "controller_runtime_source_synced",
+            "1 once the first list of this kind is complete, in all its namespaces",
+            self.synced.clone(),
+        );
+        registry.register(
+            "controller_runtime_source_relists",
+            "How often this kind was listed again, as its watch could not go on",
+            self.relists.clone(),
         );
         registry.register(
             "controller_runtime_source_problems",
@@ -160,6 +183,8 @@ impl Reconciles {
                 kind: (*kind).to_owned(),
             };
             drop(self.healthy.get_or_create(&labels));
+            drop(self.synced.get_or_create(&labels));
+            drop(self.relists.get_or_create(&labels));
             drop(self.problems.get_or_create(&labels));
             drop(self.undecodable.get_or_create(&labels));
         }
@@ -170,23 +195,35 @@ impl Reconciles {
             controller: controller.to_owned(),
             kind: change.kind.to_owned(),
         };
-        let healthy = change.problem.is_none();
-        self.healthy.get_or_create(&labels).set(i64::from(healthy));
-        if !healthy {
+        let mut all = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = all.entry(labels.clone()).or_default();
+        let place = places.entry(change.namespace.map(str::to_owned)).or_default();
+        let new = Source {
+            fails: change.problem.is_some(),
+            synced: change.synced,
+            relists: change.relists,
+            undecodable: change.undecodable.len(),
+        };
+        let before = std::mem::replace(place, new);
+        if change.problem.is_some() && !before.fails {
             self.problems.get_or_create(&labels).inc();
         }
-        let broken = self.broken(&labels, change);
+        // A controller that was started again counts anew.
+        let more = change.relists.checked_sub(before.relists);
+        self.relists
+            .get_or_create(&labels)
+            .inc_by(more.unwrap_or(change.relists));
+        let all_are = |what: fn(&Source) -> bool| i64::from(places.values().all(what));
+        self.healthy
+            .get_or_create(&labels)
+            .set(all_are(|source| source.synced && !source.fails));
+        self.synced
+            .get_or_create(&labels)
+            .set(all_are(|source| source.synced));
+        let undecodable: usize = places.values().map(|source| source.undecodable).sum();
         self.undecodable
             .get_or_create(&labels)
-            .set(i64::try_from(broken).unwrap_or(i64::MAX));
-    }
-
-    /// How many objects of the kind cannot be decoded, in all its namespaces.
-    fn broken(&self, labels: &OfSource, change: &SourceChange<'_>) -> usize {
-        let mut all = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = all.entry(labels.clone()).or_default();
-        places.insert(change.namespace.map(str::to_owned), change.undecodable.len());
-        places.values().sum()
+            .set(i64::try_from(undecodable).unwrap_or(i64::MAX));
     }
 
     pub(super) fn mapper_panicked(&self, controller: &str) {

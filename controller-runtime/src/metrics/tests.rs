@@ -153,6 +153,8 @@ fn a_source_that_fails_is_told() {
             kind: "ConfigMap",
             namespace: None,
             problem,
+            synced: true,
+            relists: 0,
             undecodable: &none,
         })
     };
@@ -169,6 +171,88 @@ fn a_source_that_fails_is_told() {
         (healthy.to_bits(), problems.to_bits()),
         (0.0_f64.to_bits(), 1.0_f64.to_bits())
     );
+}
+
+/// What one namespace tells hides nothing of the others, and a trouble counts once, however often it is told.
+#[test]
+fn a_source_fails_while_it_fails_in_any_namespace_and_is_counted_when_it_begins_to() {
+    let metrics = metrics();
+    let none = BTreeMap::new();
+    let labels = r#"{controller="documents",kind="ConfigMap"}"#;
+    for (namespace, problem, healthy, problems) in [
+        ("a", None, 1.0, 0.0),
+        ("b", None, 1.0, 0.0),
+        ("a", Some("forbidden"), 0.0, 1.0),
+        ("b", None, 0.0, 1.0),
+        ("a", Some("forbidden"), 0.0, 1.0),
+        ("a", Some("away"), 0.0, 1.0),
+        ("b", Some("away"), 0.0, 2.0),
+        ("a", None, 0.0, 2.0),
+        ("b", None, 1.0, 2.0),
+        ("a", Some("away"), 0.0, 3.0_f64),
+    ] {
+        metrics.observe(
+            CONTROLLER,
+            &Event::Source(SourceChange {
+                kind: "ConfigMap",
+                namespace: Some(namespace),
+                problem,
+                synced: true,
+                relists: 0,
+                undecodable: &none,
+            }),
+        );
+        let text = metrics.encode();
+        let is = |name: &str| value(&text, &format!("controller_runtime_{name}{labels}")).to_bits();
+        assert_eq!(
+            (is("source_healthy"), is("source_problems_total")),
+            (f64::to_bits(healthy), f64::to_bits(problems)),
+            "{namespace}: {problem:?}"
+        );
+    }
+}
+
+/// A kind is in sync when all its namespaces are; lists that were read again are counted, also those of a controller that was started again.
+#[test]
+fn sources_tell_whether_they_are_in_sync_and_how_often_they_were_listed_again() {
+    let metrics = metrics();
+    let none = BTreeMap::new();
+    let labels = r#"{controller="documents",kind="ConfigMap"}"#;
+    let told = |name: &str| {
+        let text = metrics.encode();
+        value(&text, &format!("controller_runtime_source_{name}{labels}")).to_bits()
+    };
+    assert_eq!((told("synced"), told("relists_total")), (0, 0), "from the start");
+    for (namespace, synced, relists, is_synced, total) in [
+        ("a", false, 0, 0.0, 0.0),
+        ("b", false, 0, 0.0, 0.0),
+        ("a", true, 0, 0.0, 0.0),
+        ("b", true, 0, 1.0, 0.0),
+        ("a", true, 2, 1.0, 2.0),
+        ("b", true, 1, 1.0, 3.0),
+        ("b", false, 0, 0.0, 3.0),
+        ("b", true, 0, 1.0, 3.0),
+        ("b", true, 1, 1.0, 4.0_f64),
+    ] {
+        metrics.observe(
+            CONTROLLER,
+            &Event::Source(SourceChange {
+                kind: "ConfigMap",
+                namespace: Some(namespace),
+                problem: None,
+                synced,
+                relists,
+                undecodable: &none,
+            }),
+        );
+        let is = (told("synced"), told("relists_total"), told("healthy"));
+        let should = (
+            f64::to_bits(is_synced),
+            f64::to_bits(total),
+            f64::to_bits(is_synced),
+        );
+        assert_eq!(is, should, "{namespace}, {synced}, {relists}");
+    }
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod limit;
 mod observer;
 mod outbox;
 mod shared;
+mod sources;
 mod start;
 mod task;
 mod tell;

@@ -196,16 +196,20 @@ impl Outcome<'_> {
     }
 }
 
-/// A source of a controller changed its state.
-#[derive(Debug)]
+/// A source of a controller changed its state. Sources that share kind and namespace, as by two selectors, are told as one.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SourceChange<'a> {
     /// The kind it watches, or what the trigger is called.
     pub kind: &'a str,
     /// The namespace it watches; `None` is the whole cluster.
     pub namespace: Option<&'a str>,
-    /// What is wrong; `None` when all is well. The same trouble is told in the same words.
+    /// What is wrong; `None` when nothing is. The same trouble is told in the same words.
     pub problem: Option<&'a str>,
+    /// A complete list has been read.
+    pub synced: bool,
+    /// How often it was listed anew after that.
+    pub relists: u64,
     /// The objects that could not be decoded, by namespace and name. They hide no other object, and are no problem of the
     /// source.
     pub undecodable: &'a BTreeMap<(Option<String>, String), Undecodable>,

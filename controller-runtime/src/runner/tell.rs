@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Circle, Event, Finished, Gauge, Observer, Outcome, Shared, SourceChange, Started, Subject, drive::Run,
-    guard, judge::Judged,
+    Circle, Event, Finished, Gauge, Observer, Outcome, Shared, Started, Subject, drive::Run, guard,
+    judge::Judged, sources::Sources,
 };
 use crate::{
     Action,
@@ -26,6 +26,7 @@ pub(crate) struct Teller<K: Object> {
     kind: Arc<str>,
     observer: Option<Arc<dyn Observer>>,
     book: Book<K>,
+    sources: Sources,
 }
 
 impl<K: Object> Clone for Teller<K> {
@@ -35,6 +36,7 @@ impl<K: Object> Clone for Teller<K> {
             kind: Arc::clone(&self.kind),
             observer: self.observer.clone(),
             book: self.book.clone(),
+            sources: self.sources.clone(),
         }
     }
 }
@@ -55,6 +57,7 @@ impl<K: Object> Teller<K> {
             kind: K::kind(dyntype).as_ref().into(),
             observer,
             book,
+            sources: Sources::default(),
         }
     }
 
@@ -83,17 +86,19 @@ impl<K: Object> Teller<K> {
         self.tell(&Event::Synced);
     }
 
+    pub(super) fn book(&self) -> &Book<K> {
+        &self.book
+    }
+
+    /// A source will tell how it is doing. Those that share its kind are not well before it has.
+    pub(crate) fn expect_source(&self, status: &SourceStatus) {
+        self.sources.note(status, |_| ());
+    }
+
     /// Tells how a source is doing.
     pub(crate) fn source(&self, status: &SourceStatus) {
-        let source = &status.source;
-        let problem = status.problem.as_ref();
-        let problem = problem.map(|problem| format!("{} {source}: {}", problem.verb, problem.message));
-        self.tell(&Event::Source(SourceChange {
-            kind: &source.kind,
-            namespace: source.namespace.as_deref(),
-            problem: problem.as_deref(),
-            undecodable: &status.undecodable,
-        }));
+        self.sources
+            .note(status, |change| self.tell(&Event::Source(change.clone())));
     }
 
     /// Tells of the deletions among these requests.

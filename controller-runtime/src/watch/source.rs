@@ -257,10 +257,10 @@ impl<'a, T: Object> Driver<'a, T> {
         }
         self.unreadable.end_list(self.listing);
         self.publish_unreadable();
-        self.statuses.send_if_modified(|all| {
-            let first = !all[self.index].synced;
-            all[self.index].synced = true;
-            first
+        self.statuses.send_modify(|all| {
+            let status = &mut all[self.index];
+            status.relists += u64::from(status.synced);
+            status.synced = true;
         });
     }
 

@@ -116,6 +116,8 @@ pub struct SourceStatus {
     pub since: Instant,
     /// A complete list has been read.
     pub synced: bool,
+    /// How often a complete list has been read again since then.
+    pub relists: u64,
     /// Why it fails; `None` when it does not.
     pub problem: Option<Problem>,
     /// Objects that could not be decoded, by namespace and name; a hundred of them at most. What the store holds of
@@ -142,6 +144,7 @@ impl SourceStatus {
             phase: Phase::Idle,
             since: now,
             synced: false,
+            relists: 0,
             problem: None,
             undecodable: Arc::default(),
         }

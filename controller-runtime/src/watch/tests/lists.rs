@@ -131,6 +131,7 @@ async fn a_relist_tells_what_vanished_with_its_last_known_copy() {
             last_copies,
             [("first-1".to_owned(), true), ("first-3".to_owned(), true)]
         );
+        assert_eq!(world.status().relists, 1, "what failed before is no list");
         drop(subscription);
     }
 }
