@@ -45,6 +45,15 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         })
     }
 
+    /// Forgets the keys that are not to be kept, as if their objects were gone.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&K) -> bool) {
+        let keys = self.slots.iter().map(|(_, slot)| slot.key.clone());
+        let gone: Vec<_> = keys.filter(|key| !keep(key)).collect();
+        for key in gone {
+            self.vanish(&key);
+        }
+    }
+
     /// How many keys have something to do or to remember.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()

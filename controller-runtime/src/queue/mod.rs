@@ -289,7 +289,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     }
 
     /// The primary is gone: no requeue, no retry, no count outlives it.
-    fn vanish(&mut self, key: &K) {
+    pub(super) fn vanish(&mut self, key: &K) {
         let Some(id) = self.slots.find(key) else { return };
         let slot = self.slots.get_mut(id);
         slot.uid = None;

@@ -17,8 +17,10 @@ pub struct Gauge(Arc<dyn Counted>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Depth {
-    /// Keys that could run now, but wait for a free slot (or for the stores).
+    /// Keys that could run now, but wait for a free slot.
     pub ready: usize,
+    /// Keys that nothing but the controller keeps from running: its stores are not ready, or it is held back as a standby.
+    pub held: usize,
     /// Keys that are being reconciled.
     pub running: usize,
     /// Keys that wait for a debounce window, a requeue or a retry.
@@ -29,7 +31,7 @@ pub struct Depth {
     pub adds: u64,
     /// When the next waiting key is due.
     pub next_due: Option<Instant>,
-    /// All stores of the controller are ready.
+    /// All stores of the controller are ready, and it is not held back.
     pub synced: bool,
     /// Keys that run in circles and are slowed.
     pub slowed: usize,
@@ -38,7 +40,7 @@ pub struct Depth {
 impl Depth {
     /// Nothing is ready, running or due: until something changes, nothing happens before [`Depth::next_due`].
     pub fn is_settled(&self, now: Instant) -> bool {
-        self.ready == 0 && self.running == 0 && self.next_due.is_none_or(|due| due > now)
+        self.ready + self.held + self.running == 0 && self.next_due.is_none_or(|due| due > now)
     }
 }
 

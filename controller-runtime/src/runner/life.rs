@@ -40,10 +40,10 @@ impl<K: Object, R, P, E: StdError + 'static> Runner<K, R, P, E> {
         let mut stage = shared.stage;
         let broken = match &mut shared.gate {
             Gate::Broken(error) => error.take(),
-            Gate::Open | Gate::Closed => None,
+            Gate::Open(_) | Gate::Closed(_) => None,
         };
         // Streams from outside may end; then what they asked for is done and the controller ends.
-        if shared.open_inputs == 0 && matches!(shared.gate, Gate::Open) {
+        if shared.open_inputs == 0 && shared.is_open() {
             shared.queue.advance(now);
             // A debounce window that is open is waited for; a requeue that is further away is not.
             let soon = shared

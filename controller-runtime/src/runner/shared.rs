@@ -37,7 +37,7 @@ const SOURCE_ERRORS: usize = 64;
 pub(crate) struct Shared<K: Object> {
     state: Mutex<State>,
     /// The kind of its keys.
-    kind: K::DynamicType,
+    pub(super) kind: K::DynamicType,
     /// Wakes the runner.
     pub(super) waker: AtomicWaker,
 }
@@ -53,13 +53,16 @@ pub(super) struct State {
     pub(super) source_errors: VecDeque<watcher::Error>,
 }
 
+/// Tells whether an object of that name lives, and forgets what was kept of it if not.
+pub(super) type Lives = Box<dyn Fn(&Name) -> bool + Send + Sync>;
+
 /// Whether reconciles may start.
-#[derive(Debug)]
 pub(super) enum Gate {
-    /// A store is not ready.
-    Closed,
-    /// All stores are ready.
-    Open,
+    /// A store is not ready, or the controller is held back. As soon as it is known what lives, nothing is kept of other names:
+    /// it would take a run to free it.
+    Closed(Option<Lives>),
+    /// All stores are ready, and nothing holds it back any more, since then.
+    Open(Instant),
     /// A store will never be ready. Taken out when it was told.
     Broken(Option<RunnerError>),
 }
@@ -72,7 +75,7 @@ impl<K: Object> Shared<K> {
                 queue: Queue::new(Settings::default()),
                 guard: Guard::new(HotLoop::default()),
                 stage: Stage::Running,
-                gate: Gate::Closed,
+                gate: Gate::Closed(None),
                 open_inputs: 0,
                 source_errors: VecDeque::new(),
             }),
@@ -116,14 +119,15 @@ impl<K: Object> Shared<K> {
     ) -> bool {
         let mut state = self.lock();
         state.queue.advance(now);
-        if !matches!(state.gate, Gate::Open) {
+        let Gate::Open(opened) = state.gate else {
             return false;
-        }
+        };
         let free = limit.saturating_sub(state.queue.running());
         for _ in 0..free.min(BUDGET) {
-            let Some(popped) = state.queue.pop(now) else {
+            let Some(mut popped) = state.queue.pop(now) else {
                 return false;
             };
+            popped.since = popped.since.max(opened);
             if !state.guard.is_idle()
                 && let Some(accusation) = state.guard.started(hot_loop::number(&popped.key), now)
             {
@@ -138,7 +142,7 @@ impl<K: Object> Shared<K> {
     pub(super) fn could_pop(&self, limit: usize, now: Instant) -> usize {
         let mut state = self.lock();
         state.queue.advance(now);
-        if !matches!(state.gate, Gate::Open) {
+        if !state.is_open() {
             return 0;
         }
         let free = limit.saturating_sub(state.queue.running());
@@ -148,6 +152,13 @@ impl<K: Object> Shared<K> {
     /// The state at this moment, but for the slowed keys, which take time to count.
     pub(super) fn view(&self) -> Depth {
         self.lock().depth()
+    }
+
+    /// While the gate is closed, keeps nothing of names under which nothing lives.
+    pub(super) fn keep_what_lives(&self, lives: Lives) {
+        let mut state = self.lock();
+        state.queue.retain(&lives);
+        state.gate = Gate::Closed(Some(lives));
     }
 
     /// Changes the state and wakes the runner.
@@ -163,15 +174,26 @@ impl<K: Object> Shared<K> {
 }
 
 impl State {
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.gate, Gate::Open(_))
+    }
+
+    /// Whether nothing is to be kept for this name, as nothing lives under it and no run would free it.
+    fn is_vain(&self, name: &Name) -> bool {
+        matches!(&self.gate, Gate::Closed(Some(lives)) if !lives(name))
+    }
+
     fn depth(&self) -> Depth {
+        let (ready, synced) = (self.queue.ready(), self.is_open());
         Depth {
-            ready: self.queue.ready(),
+            ready: if synced { ready } else { 0 },
+            held: if synced { 0 } else { ready },
             running: self.queue.running(),
             waiting: self.queue.waiting(),
             again: self.queue.again(),
             adds: self.queue.adds(),
             next_due: self.queue.next_due(),
-            synced: matches!(self.gate, Gate::Open),
+            synced,
             slowed: 0,
         }
     }
@@ -215,7 +237,7 @@ impl<K: Object> Shared<K> {
         Looked {
             known: look.is_some(),
             failures: look.as_ref().map_or(0, |look| look.failures),
-            gate_open: matches!(state.gate, Gate::Open),
+            gate_open: state.is_open(),
             slowed: state.guard.slowed(hot_loop::number(&key), now),
             queue: match look.as_ref().map(|look| look.standing) {
                 None | Some(Standing::Idle) => KeyState::Idle,
@@ -246,7 +268,12 @@ impl<K: Object> Counted for Shared<K> {
     }
 
     fn ready_by_level(&self) -> [usize; Level::ALL.len()] {
-        self.lock().queue.ready_by_level()
+        let state = self.lock();
+        if state.is_open() {
+            state.queue.ready_by_level()
+        } else {
+            [0; Level::ALL.len()]
+        }
     }
 }
 
@@ -281,6 +308,10 @@ impl<K: Object> Inlet<K> {
         for (since, request) in requests {
             let key = Name::of(&request.key);
             let mut state = self.0.lock();
+            // Under the lock, and a store is changed before it tells: what comes to life now asks for itself.
+            if !request.gone && state.is_vain(&key) {
+                continue;
+            }
             let wish = Wish {
                 not_before: state.watch_for_circles(&key, &request, now),
                 level: request.level,
@@ -291,7 +322,7 @@ impl<K: Object> Inlet<K> {
             let before = (state.queue.ready(), state.queue.next_due());
             state.queue.trigger(key, wish, since);
             let changed = before != (state.queue.ready(), state.queue.next_due());
-            wake |= changed && matches!(state.gate, Gate::Open);
+            wake |= changed && state.is_open();
         }
         if wake {
             self.0.waker.wake();

@@ -245,11 +245,16 @@ impl<E: std::error::Error> Describe for crate::runner::Item<ConfigMap, E> {
 
 /// Everything a controller told, in short.
 #[derive(Default)]
-pub(super) struct Log(Mutex<Vec<String>>);
+pub(super) struct Log(Mutex<Vec<String>>, Mutex<Vec<Duration>>);
 
 impl Log {
     pub(super) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
+    }
+
+    /// How long each run waited for its start.
+    pub(super) fn waits(&self) -> Vec<Duration> {
+        self.1.lock().unwrap().clone()
     }
 
     pub(super) fn count(&self, word: &str) -> usize {
@@ -260,7 +265,10 @@ impl Log {
 impl Observer for Log {
     fn observe(&self, _: &str, event: &Event<'_>) {
         let line = match event {
-            Event::Started(started) => format!("started {} {:?}", started.object.name, started.causes),
+            Event::Started(started) => {
+                self.1.lock().unwrap().push(started.waited);
+                format!("started {} {:?}", started.object.name, started.causes)
+            }
             Event::Finished(finished) => {
                 let outcome = finished.outcome.as_str();
                 format!(
