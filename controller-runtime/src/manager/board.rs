@@ -14,7 +14,7 @@ use super::{
     access::Unserved,
     controller::ControllerState,
     feed::{Feed, Listener},
-    readiness::{self, Readiness},
+    readiness::{self, Asker, Readiness},
     status::{ControllerStatus, Happening, ObjectId, OperatorStatus, Phase, SourceState},
 };
 use crate::{
@@ -173,7 +173,12 @@ impl Board {
     ///
     /// Its cost does not grow with the objects: probes ask often, and every reconcile waits meanwhile.
     pub fn readiness(&self) -> Readiness {
-        readiness::judge(&self.outline())
+        self.readiness_for(Asker::Here)
+    }
+
+    /// As [`readiness`](Self::readiness), with the names that this asker may read.
+    pub(super) fn readiness_for(&self, asker: Asker) -> Readiness {
+        readiness::judge(&self.outline(), asker)
     }
 
     /// How many entries each map of each controller has: by controller, what is held and how much of it.
@@ -213,7 +218,7 @@ impl Board {
             missing_rights: state.missing_rights.clone(),
             leadership: state.leadership.clone(),
         };
-        status.ready = readiness::judge(&status).is_ready();
+        status.ready = readiness::judge(&status, Asker::Here).is_ready();
         status
     }
 

@@ -3,7 +3,7 @@
 //! Bound before anything else, so that a probe never meets a closed port. Nothing here asks the API server. Liveness is the
 //! answer itself: a process whose runtime no longer turns does not give one.
 //!
-//! What tells of objects by name, or why they fail, is answered to this machine only.
+//! What tells of objects by name, or why they fail, is answered to this machine only: `/readyz` tells others how many.
 
 use std::{
     convert::Infallible,
@@ -33,7 +33,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Board, Reviewer, debug, here::is_from_here, reviewer::Verdict};
+use super::{Board, Reviewer, debug, here::is_from_here, readiness::Asker, reviewer::Verdict};
 use crate::metrics::{CONTENT_TYPE, Metrics};
 
 /// More clients than this wait for a place: probes and a few people need no more.
@@ -207,7 +207,12 @@ fn answer<B>(
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n");
     }
     let path = request.uri().path();
-    if is_for_here(path) && !is_from_here(request, peer) {
+    let asker = if is_from_here(request, peer) {
+        Asker::Here
+    } else {
+        Asker::Elsewhere
+    };
+    if is_for_here(path) && asker != Asker::Here {
         return text(
             StatusCode::FORBIDDEN,
             format!(
@@ -218,7 +223,7 @@ fn answer<B>(
     match path {
         "/livez" | "/healthz" => text(StatusCode::OK, "ok\n"),
         "/readyz" => {
-            let readiness = board.readiness();
+            let readiness = board.readiness_for(asker);
             let code = if readiness.is_ready() {
                 StatusCode::OK
             } else {
@@ -290,9 +295,15 @@ fn respond(code: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
     use tokio::io::AsyncWriteExt;
 
     use super::*;
+    use crate::{
+        declare::{Declaration, Namespaces, Watched},
+        runner::{Event, Observer, SourceChange},
+        watch::Undecodable,
+    };
 
     fn code(path: &str, host: &str, peer: [u8; 4]) -> StatusCode {
         let request = Request::get(path)
@@ -326,6 +337,39 @@ mod tests {
         }
         for path in ["/livez", "/healthz", "/metrics"] {
             assert_eq!(code(path, "10.0.0.1:8080", far), StatusCode::OK, "{path}");
+        }
+    }
+
+    /// A probe logs what it reads, and anyone may ask.
+    #[tokio::test(start_paused = true)]
+    async fn readiness_names_objects_to_this_machine_only() {
+        let board = Board::new("documents");
+        let declaration = Declaration::new("document", Watched::new::<ConfigMap>(&()));
+        board.expect(&declaration, &Namespaces::All);
+        let what = Undecodable {
+            uid: None,
+            resource_version: None,
+            message: "data.a: invalid type".to_owned(),
+        };
+        let change = SourceChange {
+            kind: "ConfigMap",
+            namespace: None,
+            problem: None,
+            synced: true,
+            relists: 0,
+            undecodable: &[((Some("docs".to_owned()), "secret-plan".to_owned()), what)].into(),
+        };
+        board.observe("document", &Event::Source(change));
+        board.observe("document", &Event::Synced);
+        for (peer, named) in [([127, 0, 0, 1], true), ([10, 0, 0, 7], false)] {
+            let request = Request::get("/readyz").body(()).expect("a request");
+            let (metrics, listeners) = (Metrics::new("documents", "1.0.0"), Arc::new(Semaphore::new(1)));
+            let answer = answer(&board, &metrics, &listeners, &request, (peer, 40_000).into());
+            assert_eq!(answer.status(), StatusCode::OK);
+            let body = answer.into_body().collect().await.expect("a body").to_bytes();
+            let body = String::from_utf8_lossy(&body);
+            assert_eq!(body.contains("secret-plan"), named, "{body}");
+            assert_eq!(body.contains("ConfigMap: 1 cannot be decoded"), !named, "{body}");
         }
     }
 

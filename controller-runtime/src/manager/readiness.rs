@@ -11,6 +11,15 @@ use super::status::{ControllerStatus, OperatorStatus, Phase, SourceState, Source
 /// So many undecodable objects of one source are named.
 const MOST_NAMED: usize = 5;
 
+/// Who is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// Someone at this machine, who may read names of objects.
+    Here,
+    /// Anyone else.
+    Elsewhere,
+}
+
 /// Whether the operator does its work, and what is amiss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -42,7 +51,7 @@ impl fmt::Display for Readiness {
     }
 }
 
-pub(super) fn judge(status: &OperatorStatus) -> Readiness {
+pub(super) fn judge(status: &OperatorStatus, asker: Asker) -> Readiness {
     let rights = status.missing_rights.iter().cloned();
     let red: Vec<_> = match status.phase {
         Phase::Running => status.controllers.iter().flat_map(blockers).collect(),
@@ -62,7 +71,7 @@ pub(super) fn judge(status: &OperatorStatus) -> Readiness {
                 let trouble = trouble(&controller.name, source).into_iter();
                 trouble
                     .chain(unserved(&controller.name, source))
-                    .chain(undecodable(&controller.name, source))
+                    .chain(undecodable(&controller.name, source, asker))
             })
         })
         .chain(rights)
@@ -124,14 +133,17 @@ fn unserved(controller: &str, source: &SourceStatus) -> Option<String> {
 }
 
 /// The first few by name: a kind whose every object is broken needs no more to be understood.
-fn undecodable(controller: &str, source: &SourceStatus) -> Vec<String> {
-    let (first, more) = source
-        .undecodable
-        .split_at(source.undecodable.len().min(MOST_NAMED));
+fn undecodable(controller: &str, source: &SourceStatus, asker: Asker) -> Vec<String> {
+    let most = match asker {
+        Asker::Here => MOST_NAMED,
+        Asker::Elsewhere => 0,
+    };
+    let (first, more) = source.undecodable.split_at(source.undecodable.len().min(most));
     let named = first.iter().map(|object| format!("{controller}: {object}"));
     let more = (!more.is_empty()).then(|| {
-        let (kind, more) = (place(source), more.len());
-        format!("{controller}: {kind}: {more} more cannot be decoded; `/status` names them")
+        let (kind, count) = (place(source), more.len());
+        let more = if first.is_empty() { "" } else { " more" };
+        format!("{controller}: {kind}: {count}{more} cannot be decoded; `/status` names them")
     });
     named.chain(more).collect()
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
-use super::*;
+use super::{readiness::Asker, *};
 use crate::{
     declare::{Declaration, Namespaces, RelationDeclaration, RelationKind, Watched},
     runner::{Event, Finished, Observer, Outcome, SourceChange, Started, Subject},
@@ -156,8 +156,11 @@ async fn readiness_is_judged_without_a_look_at_the_objects() {
             .iter()
             .map(|one| one.objects.len() + one.paused.len());
         assert_eq!(held.sum::<usize>(), 0);
-        assert_eq!(readiness::judge(&outline), readiness::judge(&board.status()));
-        assert_eq!(board.readiness(), readiness::judge(&outline));
+        assert_eq!(
+            readiness::judge(&outline, Asker::Here),
+            readiness::judge(&board.status(), Asker::Here)
+        );
+        assert_eq!(board.readiness(), readiness::judge(&outline, Asker::Here));
     };
     same(&board);
     source(&board, "Secret", Some("secrets is forbidden"));
@@ -279,11 +282,11 @@ async fn undecodable_objects_are_told_once_named_in_part_and_taken_back() {
             kind: "Secret",
             namespace: None,
             problem: None,
+            synced: true,
+            relists: 0,
             undecodable,
         };
         board.observe("document", &Event::Source(change));
-            synced: true,
-            relists: 0,
         let lines = match board.readiness() {
             Readiness::Degraded(lines) => lines,
             other => {
