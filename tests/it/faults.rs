@@ -2,6 +2,8 @@
 //!
 //! An operator with a kind of its own and children of it runs with its printed roles, and its endpoint answers over a socket. Each row lets the fault
 //! last for two minutes and looks at probes and metrics; then it ends, and everything must be as it should be within the time that the row gives.
+//!
+//! Each row is played twice: by one process, and by two that elect a leader, each of which is started again when it ends, as in a Deployment.
 
 use std::{
     fmt::Debug,
@@ -19,7 +21,7 @@ use controller_runtime::{
     Action, Operator,
     clock::Origin,
     controller,
-    operator::{ManifestOptions, RunOptions},
+    operator::{ElectionOptions, ManifestOptions, OperatorError, RunOptions},
     reconcile::Children,
 };
 use k8s_openapi::{
@@ -42,6 +44,10 @@ const GUIDE: &str = concat!(
 /// How long a fault lasts.
 const LASTS: Duration = Duration::from_secs(120);
 const WIDGETS: usize = 4;
+/// How long a process that ended is left alone before it is started again.
+const PAUSE: Duration = Duration::from_secs(10);
+/// So much more time has a leader: the lease of one that ended runs out first.
+const ELECTING: Duration = Duration::from_secs(30);
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Widget", namespaced)]
@@ -89,6 +95,16 @@ struct Row {
     /// Names of metrics that are above zero, or with `=0` that are zero, while the fault lasts.
     tells: Vec<String>,
     within: Duration,
+    leader: Leader,
+}
+
+/// What becomes of the process that leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leader {
+    /// It goes on, or nobody led.
+    Stays,
+    /// It cannot renew its lease, and ends.
+    Ends,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +129,8 @@ fn rows() -> Vec<Row> {
 
 fn row(line: &str) -> Row {
     let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
-    let [fault, when, live, ready, tells, within] = cells[..] else {
-        panic!("not six cells: {line}");
+    let [fault, when, live, ready, tells, within, leader] = cells[..] else {
+        panic!("not seven cells: {line}");
     };
     assert_eq!(live, "yes", "liveness never depends on the API server: {line}");
     Row {
@@ -143,6 +159,11 @@ fn row(line: &str) -> Row {
                 || panic!("not a number of seconds: {within}"),
                 Duration::from_secs,
             ),
+        leader: match leader {
+            "stays" => Leader::Stays,
+            "ends" => Leader::Ends,
+            other => panic!("nothing that a leader does: {other}"),
+        },
     }
 }
 
@@ -257,7 +278,10 @@ impl World {
             "stalls midway" => _ = faults.inject(any(), Fault::StallBody),
             "cuts connections" => _ = faults.inject(any(), Fault::Disconnect),
             "loses answers" => _ = faults.inject(writes(), Fault::LoseAnswer),
+            "hangs after writes" => _ = faults.inject(writes(), Fault::HangAfter),
+            "cuts answers" => _ = faults.inject(any(), Fault::CutBody),
             "watches end" => _ = faults.inject(watches(), Fault::Cut { after: 3 }),
+            "watches lag" => _ = faults.inject(watches(), Fault::DelayEvents(Duration::from_millis(500))),
             "watches are silent" => _ = faults.inject(watches(), Fault::Silent),
             "watches are truncated" => _ = faults.inject(watches(), Fault::Truncate { after: 0 }),
             "watches bring errors" => {
@@ -275,6 +299,15 @@ impl World {
                 faults.inject(lists(), Fault::SmallPages(1));
                 faults.inject(lists().times(3), Fault::ExpireContinue);
                 listed();
+            }
+            "pages are forgotten" => {
+                faults.inject(lists(), Fault::SmallPages(1));
+                faults.inject(lists(), Fault::ForgetContinue);
+                listed();
+            }
+            "objects are garbled" => {
+                faults.inject(lists(), Fault::Garbage { at: 0 });
+                faults.inject(watches(), Fault::Garbage { at: 0 });
             }
             "no bookmarks" => _ = faults.inject(watches(), Fault::NoBookmarks),
             "watches outlive their time" => _ = faults.inject(watches(), Fault::NoTimeout),
@@ -319,6 +352,12 @@ impl World {
                 self.make_widgets().await;
             }
             "an undecodable object" => self.set("w0", 1).await,
+            // What such a list left out, nobody can know before the next one.
+            "pages are forgotten" => self.list_anew().await,
+            "objects are garbled" => {
+                self.set("w0", 1).await;
+                self.list_anew().await;
+            }
             "rights are revoked" => {
                 let binding = |manifest: &serde_json::Value| manifest["kind"] == "ClusterRoleBinding";
                 let manifests = operator().rbac(&ManifestOptions::new("operators", "widgets:1"));
@@ -331,6 +370,17 @@ impl World {
             _ => {}
         }
         self.change().await;
+    }
+
+    /// Lets every watch come back too late to go on.
+    async fn list_anew(&self) {
+        let late = Fault::Delay(Duration::from_secs(2));
+        let watches = When::verb(Verb::Watch).agent("operator");
+        self.server.faults().inject(watches, late);
+        self.server.close_watches();
+        self.change().await;
+        self.server.compact();
+        self.server.faults().clear();
     }
 
     async fn undefine(&self) {
@@ -364,22 +414,23 @@ fn operator() -> Operator {
 /// A process: it and its endpoint.
 struct Process {
     address: SocketAddr,
-    task: JoinHandle<()>,
+    task: JoinHandle<Result<(), OperatorError>>,
 }
 
 impl Process {
-    async fn start(server: &Server, number: usize) -> Self {
-        let file = std::env::temp_dir().join(format!("faults-{}-{number}", std::process::id()));
+    async fn start(server: &Server, name: &str, election: Option<ElectionOptions>) -> Self {
+        let file = std::env::temp_dir().join(format!("faults-{}-{name}", std::process::id()));
         let _ = std::fs::remove_file(&file);
         let account = User::service_account("operators", "widgets");
-        let options = RunOptions::new()
+        let mut options = RunOptions::new()
             .client(server.client_as_named(account, "operator"))
             .address(SocketAddr::from(([127, 0, 0, 1], 0)))
             .address_file(file.clone())
             .origin(Origin::fixed(server.now(), 1));
-        let task = tokio::spawn(async move {
-            operator().run(options).await.expect("it runs on");
-        });
+        if let Some(election) = election {
+            options = options.elect(election);
+        }
+        let task = tokio::spawn(operator().run(options));
         for _ in 0..1000 {
             tokio::task::yield_now().await;
             if let Ok(text) = std::fs::read_to_string(&file) {
@@ -429,16 +480,146 @@ impl Drop for Process {
     }
 }
 
-/// What is not as the row says; nothing if all is.
-async fn play(row: &Row, number: usize) -> Vec<String> {
+/// One of several processes of an operator: it is started again when it ends.
+struct Replica {
+    name: String,
+    process: Process,
+    /// How often it ended, and when last.
+    ends: usize,
+    ended: Option<tokio::time::Instant>,
+}
+
+impl Replica {
+    async fn start(server: &Server, name: String) -> Self {
+        let process = Process::start(server, &name, Some(Self::election(&name))).await;
+        Self {
+            name,
+            process,
+            ends: 0,
+            ended: None,
+        }
+    }
+
+    fn election(name: &str) -> ElectionOptions {
+        let seed = name.bytes().map(u64::from).sum();
+        ElectionOptions::new()
+            .namespace("operators")
+            .identity(name)
+            .seed(seed)
+    }
+
+    /// Starts it again a while after its end, which nothing but the loss of its lease may bring about.
+    async fn look_after(&mut self, server: &Server) {
+        let now = tokio::time::Instant::now();
+        match self.ended {
+            None if self.process.task.is_finished() => {
+                let end = (&mut self.process.task).await.expect("no panic");
+                assert!(matches!(end, Err(OperatorError::LeadershipLost(_))), "{end:?}");
+                self.ends += 1;
+                self.ended = Some(now);
+            }
+            Some(ended) if now.duration_since(ended) >= PAUSE => {
+                self.process = Process::start(server, &self.name, Some(Self::election(&self.name))).await;
+                self.ended = None;
+            }
+            None | Some(_) => {}
+        }
+    }
+}
+
+/// A world in which a row's fault is to come, or is there already.
+async fn world_of(row: &Row) -> World {
     let before = row.when == Moment::BeforeSync;
     let defined = !(before && row.fault.starts_with("the definition is "));
     let world = World::new(defined).await;
     if before {
         world.begin(row).await;
     }
-    let process = Process::start(&world.server, number).await;
-    if !before {
+    world
+}
+
+/// What is not as the row says when two processes elect a leader; nothing if all is.
+async fn play_elected(row: &Row, number: usize) -> Vec<String> {
+    let world = world_of(row).await;
+    let mut replicas = Vec::new();
+    for name in ["a", "b"] {
+        replicas.push(Replica::start(&world.server, format!("{name}-{number}")).await);
+        if row.when != Moment::BeforeSync {
+            // The first one leads.
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            let replica = &replicas[replicas.len() - 1];
+            assert_eq!(
+                replica.process.readiness().await.0,
+                Ready::Yes,
+                "before the fault"
+            );
+        }
+    }
+    if row.when != Moment::BeforeSync {
+        world.begin(row).await;
+    }
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < LASTS {
+        if row.when == Moment::UnderLoad {
+            world.change().await;
+        }
+        tokio::time::sleep(Duration::from_millis(900)).await;
+        for replica in &mut replicas {
+            replica.look_after(&world.server).await;
+        }
+    }
+    let mut wrong = Vec::new();
+    let ends: usize = replicas.iter().map(|replica| replica.ends).sum();
+    let leader = if ends == 0 { Leader::Stays } else { Leader::Ends };
+    if leader != row.leader {
+        wrong.push(format!(
+            "with election: {ends} processes ended, and the row says {:?}",
+            row.leader
+        ));
+    }
+    // One that never led never ends, and its probes tell what those of a single process would.
+    for replica in replicas.iter().filter(|replica| replica.ends == 0) {
+        let (ready, why) = replica.process.readiness().await;
+        if ready != row.ready {
+            wrong.push(format!("with election: readiness is {ready:?}: {why}"));
+        }
+        if replica.process.get("/livez").await.0 != 200 {
+            wrong.push("with election: not live".to_owned());
+        }
+    }
+    world.end(&row.fault).await;
+    let ended = tokio::time::Instant::now();
+    loop {
+        let mut unready = String::new();
+        for replica in &mut replicas {
+            replica.look_after(&world.server).await;
+            match replica.ended {
+                Some(_) => unready.push_str("it ended; "),
+                None => match replica.process.readiness().await {
+                    (Ready::Yes, _) => {}
+                    (_, why) => unready.push_str(&why),
+                },
+            }
+        }
+        let done = world.done().await;
+        if unready.is_empty() && done.is_ok() {
+            let took = ended.elapsed();
+            println!("| {} | {:?} | elected | {ends} | {took:?}", row.fault, row.when);
+            return wrong;
+        }
+        if ended.elapsed() > row.within + ELECTING {
+            wrong.push(format!("with election: not well in time: {unready}{done:?}"));
+            return wrong;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// What is not as the row says; nothing if all is.
+async fn play(row: &Row, number: usize) -> Vec<String> {
+    let world = world_of(row).await;
+    let process = Process::start(&world.server, &number.to_string(), None).await;
+    if row.when != Moment::BeforeSync {
         tokio::time::sleep(Duration::from_secs(20)).await;
         assert_eq!(process.readiness().await.0, Ready::Yes, "before the fault");
         world.begin(row).await;
@@ -495,11 +676,10 @@ async fn play(row: &Row, number: usize) -> Vec<String> {
     wrong
 }
 
-/// Each fault, before the first sync, at rest and under load: probes tell the truth, and recovery needs no restart.
-#[tokio::test(start_paused = true)]
-async fn every_row_of_the_table_of_faults_holds() {
+/// Plays the rows, and says which do not hold. `FAULT` names those that are wanted.
+async fn play_all(play: impl AsyncFn(&Row, usize) -> Vec<String>) {
     let rows = rows();
-    assert!(rows.len() > 70, "only {} rows were found", rows.len());
+    assert!(rows.len() > 85, "only {} rows were found", rows.len());
     let wanted = std::env::var("FAULT").unwrap_or_default();
     let mut wrong = Vec::new();
     for (number, row) in rows
@@ -519,11 +699,70 @@ async fn every_row_of_the_table_of_faults_holds() {
     );
 }
 
+/// Each fault, before the first sync, at rest and under load: probes tell the truth, and recovery needs no restart.
+#[tokio::test(start_paused = true)]
+async fn every_row_of_the_table_of_faults_holds() {
+    play_all(play).await;
+}
+
+/// With two replicas, a fault that outlasts the lease ends the leader and nothing else, and one that is started again recovers.
+#[tokio::test(start_paused = true)]
+async fn every_row_of_the_table_of_faults_holds_with_a_leader_and_a_standby() {
+    play_all(play_elected).await;
+}
+
 #[test]
 fn every_fault_is_played_at_every_moment() {
     let rows = rows();
     for row in &rows {
         let moments = rows.iter().filter(|other| other.fault == row.fault);
         assert_eq!(moments.count(), 3, "{}", row.fault);
+    }
+}
+
+/// Where each fault of the server that tests run on is in the table. A fault that nobody played would be one that nobody knows.
+const PLAYED: [(&str, &str); 21] = [
+    ("Answer", "refused with 500"),
+    ("Delay", "answers late"),
+    ("Hang", "hangs"),
+    ("Disconnect", "cuts connections"),
+    ("LoseAnswer", "loses answers"),
+    ("HangAfter", "hangs after writes"),
+    ("Cut", "watches end"),
+    ("Silent", "watches are silent"),
+    ("Truncate", "watches are truncated"),
+    ("ErrorEvent", "watches bring errors"),
+    ("Garbage", "objects are garbled"),
+    ("NoBookmarks", "no bookmarks"),
+    ("NoTimeout", "watches outlive their time"),
+    ("DelayEvents", "watches lag"),
+    ("RefuseStreamingLists", "small pages"),
+    ("SmallPages", "small pages"),
+    ("ExpireContinue", "tokens of pages expire"),
+    ("ForgetContinue", "pages are forgotten"),
+    ("StaleReads", "old reads"),
+    ("StallBody", "stalls midway"),
+    ("CutBody", "cuts answers"),
+];
+
+/// `Fault` may grow, so that no match outside of its crate is complete: its source is read.
+#[test]
+fn every_fault_of_the_server_has_a_row() {
+    let source = include_str!("../../controller-apiserver/src/fault/mod.rs");
+    let (_, variants) = source.split_once("pub enum Fault {\n").expect("the faults");
+    let (variants, _) = variants.split_once("\n}\n").expect("their end");
+    let name = |line: &str| {
+        let name = line.strip_prefix("    ")?.split(['(', ',', ' ']).next()?;
+        name.starts_with(char::is_uppercase).then(|| name.to_owned())
+    };
+    let variants: Vec<_> = variants.lines().filter_map(name).collect();
+    let played = PLAYED.map(|(fault, _)| fault.to_owned());
+    assert_eq!(variants, played, "in the order of the enum");
+    let rows = rows();
+    for (fault, row) in PLAYED {
+        assert!(
+            rows.iter().any(|known| known.fault == row),
+            "{fault}: no row {row}"
+        );
     }
 }
