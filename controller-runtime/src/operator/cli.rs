@@ -212,6 +212,11 @@ impl Operator {
             .about(about)
             .get_matches_from(args);
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let Some(Command::Crds | Command::Manifests { .. }) = cli.command {
+            for warning in &self.crd_warnings {
+                eprintln!("warning: {warning}");
+            }
+        }
         match cli.command {
             Some(Command::Crds) => print(&self.crds_yaml()?),
             Some(Command::Rbac(place)) => print(&yaml(&self.rbac(&place.options("")))?),

@@ -14,6 +14,12 @@ impl Operator {
         &self.crds
     }
 
+    /// Where the CRDs say less than their Rust types, a line each that begins with the kind and the path of the field. `crds` and
+    /// `manifests` print them on standard error.
+    pub fn crd_warnings(&self) -> &[String] {
+        &self.crd_warnings
+    }
+
     /// One YAML document for each CRD, as `kubectl apply -f -` takes them.
     #[cfg(feature = "cli")]
     pub(super) fn crds_yaml(&self) -> Result<String, OperatorError> {

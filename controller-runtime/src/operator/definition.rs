@@ -1,19 +1,11 @@
-//! The definition of a kind, from its Rust type: what the derive macro makes, or why it could not; and mended where an API server would
-//! take it and still refuse what the type allows.
-//!
-//! An optional enumeration is the one such place. The macro says that it is nullable and lists `null` among its values, but a server
-//! compares each value with the list and takes null for none of them (`basicCommonValidator` of kube-openapi). Where a field is *not*
-//! nullable, the server drops a null before it validates, which is what `None` means; so the field is left optional and no more
-//! (kube-rs/kube#1821).
+//! The definition of a kind, from its Rust type: what the derive macro makes, mended; or why there is none that an API server takes.
 
 use std::{any::Any, panic::catch_unwind};
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
-};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
-use super::OperatorError;
+use super::{OperatorError, schema};
 
 /// The longest reason that is told; the macro quotes whole schemas.
 const REASON: usize = 200;
@@ -34,24 +26,35 @@ impl Undefined {
     }
 }
 
+/// A definition, and where it says less than the type.
+///
 /// # Errors
 ///
-/// When the macro gives up on the type, which it does by a panic (kube-rs/kube#1279).
-pub(super) fn of<K: CustomResourceExt>() -> Result<CustomResourceDefinition, Undefined> {
-    let mut definition = catch_unwind(K::crd).map_err(|panic| Undefined {
+/// When the macro gives up on the type, which it does by a panic (kube-rs/kube#1279), or makes of it what no server takes.
+pub(super) fn of<K: CustomResourceExt>() -> Result<(CustomResourceDefinition, Vec<String>), Undefined> {
+    let undefined = |reason| Undefined {
         kind: std::any::type_name::<K>(),
-        reason: reason(&*panic),
-    })?;
-    for version in &mut definition.spec.versions {
-        let schema = version
-            .schema
-            .as_mut()
-            .and_then(|schema| schema.open_api_v3_schema.as_mut());
-        if let Some(schema) = schema {
-            mend(schema);
+        reason,
+    };
+    let mut definition = catch_unwind(K::crd).map_err(|panic| undefined(reason(&*panic)))?;
+    let mut warnings = Vec::new();
+    let schemas = definition.spec.versions.iter_mut().filter_map(|version| {
+        let schema = version.schema.as_mut()?;
+        schema.open_api_v3_schema.as_mut()
+    });
+    for schema in schemas {
+        let review = schema::review(schema);
+        if !review.faults.is_empty() {
+            return Err(undefined(review.faults.join("; ")));
         }
+        warnings.extend(review.warnings);
     }
-    Ok(definition)
+    let kind = &definition.spec.names.kind;
+    let warnings = warnings
+        .iter()
+        .map(|warning| format!("{kind}: {warning}"))
+        .collect();
+    Ok((definition, warnings))
 }
 
 /// The first sentence of a panic.
@@ -66,31 +69,4 @@ fn reason(panic: &(dyn Any + Send)) -> String {
         None => text.to_owned(),
     };
     sentence.chars().take(REASON).collect()
-}
-
-fn mend(schema: &mut JSONSchemaProps) {
-    let required = schema.required.clone().unwrap_or_default();
-    for (name, property) in schema.properties.iter_mut().flatten() {
-        if !required.contains(name) {
-            allow_absence_for_null(property);
-        }
-        mend(property);
-    }
-    match schema.items.as_mut() {
-        Some(JSONSchemaPropsOrArray::Schema(items)) => mend(items),
-        Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(mend),
-        None => {}
-    }
-    if let Some(JSONSchemaPropsOrBool::Schema(values)) = schema.additional_properties.as_mut() {
-        mend(values);
-    }
-}
-
-fn allow_absence_for_null(property: &mut JSONSchemaProps) {
-    if let Some(values) = &mut property.enum_
-        && property.nullable == Some(true)
-    {
-        values.retain(|value| !value.0.is_null());
-        property.nullable = None;
-    }
 }

@@ -54,13 +54,13 @@ pub enum OperatorError {
     },
     /// The type of a kind has no schema that an API server would take.
     #[error(
-        "{kind} makes no CRD: {reason}\nan API server takes one schema for each field: leave `#[serde(tag = …)]` away, or write \
-         the field's schema by hand with `#[schemars(schema_with = \"…\")]`"
+        "{kind} makes no CRD: {reason}\nan API server takes one schema for each field: leave `#[serde(tag = …)]` or \
+         `#[serde(untagged)]` away, or write the field's schema by hand with `#[schemars(schema_with = \"…\")]`"
     )]
     NoSchema {
         /// The Rust type.
         kind: &'static str,
-        /// What the derive macro said.
+        /// Each fault with the path of its field, or what the derive macro said, which knows no paths.
         reason: String,
     },
     /// The limit on the rate of requests lets nothing pass.

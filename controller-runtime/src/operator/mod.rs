@@ -38,9 +38,13 @@ mod rate;
 mod rights_tests;
 mod run;
 mod running;
+mod schema;
+#[cfg(test)]
+mod schema_tests;
 #[cfg(feature = "cli")]
 mod signals;
 mod stop;
+mod structural;
 #[cfg(feature = "cli")]
 mod telemetry;
 #[cfg(test)]
@@ -71,6 +75,7 @@ pub struct Operator {
     name: String,
     version: String,
     crds: Vec<CustomResourceDefinition>,
+    crd_warnings: Vec<String>,
     /// Why a kind has no definition. Told when it is first needed, because a builder cannot fail.
     undefined: Option<definition::Undefined>,
     controllers: Vec<Box<dyn Runnable>>,
@@ -84,6 +89,7 @@ impl Operator {
             name: name.into(),
             version: "unknown".to_owned(),
             crds: Vec::new(),
+            crd_warnings: Vec::new(),
             undefined: None,
             controllers: Vec::new(),
             concurrency: None,
@@ -104,10 +110,14 @@ impl Operator {
     /// The operator brings this kind: `crds` prints it.
     ///
     /// A type that makes no schema which an API server would take (an enum with `#[serde(tag = "…")]`, say) is an error of every
-    /// command, [`run`](Self::run) among them.
+    /// command, [`run`](Self::run) among them. Where the schema says less than the type (of a flattened map, say),
+    /// [`crd_warnings`](Self::crd_warnings) tells. `deny_unknown_fields` is not told: an API server drops what the schema does not know.
     pub fn crd<K: CustomResourceExt>(mut self) -> Self {
         match definition::of::<K>() {
-            Ok(crd) => self.crds.push(crd),
+            Ok((crd, warnings)) => {
+                self.crds.push(crd);
+                self.crd_warnings.extend(warnings);
+            }
             Err(undefined) => self.undefined = self.undefined.or(Some(undefined)),
         }
         self
