@@ -25,8 +25,11 @@ mod client;
 mod crds;
 #[cfg(test)]
 mod crds_tests;
+mod default_value;
 mod definition;
 mod error;
+#[cfg(test)]
+mod field_tests;
 mod manifests;
 #[cfg(test)]
 mod manifests_tests;

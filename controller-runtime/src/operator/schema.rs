@@ -12,7 +12,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-use super::structural;
+use super::{default_value, structural};
 
 /// What is left to say of a schema that was mended, each with its path.
 #[derive(Debug, Default)]
@@ -41,6 +41,16 @@ impl Review {
         self.faults
             .extend(faults.iter().map(|fault| format!("{path}: {fault}")));
         self.below(schema, path);
+        if let Some(mut default) = schema.default.take() {
+            default_value::drop_nulls(&mut default.0, schema);
+            if !default.0.is_null() && !default_value::fits(&default.0, schema) {
+                self.faults.push(format!(
+                    "{path}: the default {} is not a value that the field takes: give another with `#[serde(default = \"…\")]`",
+                    default.0
+                ));
+            }
+            schema.default = Some(default);
+        }
     }
 
     fn below(&mut self, schema: &mut JSONSchemaProps, path: &str) {

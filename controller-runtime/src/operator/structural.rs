@@ -3,6 +3,8 @@
 //!
 //! Source: API documentation, "Specifying a structural schema".
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
 };
@@ -33,6 +35,7 @@ pub(super) fn faults(level: &JSONSchemaProps) -> Vec<String> {
     ];
     let broken = rules.into_iter().filter(|(broken, _)| *broken);
     let mut faults: Vec<_> = broken.map(|(_, why)| why.to_owned()).collect();
+    faults.extend(elements_apart(level).map(str::to_owned));
     let mut keywords: Vec<_> = restrictions(level)
         .flat_map(|variant| beyond(variant, Some(level)))
         .collect();
@@ -45,6 +48,41 @@ pub(super) fn faults(level: &JSONSchemaProps) -> Vec<String> {
         ));
     }
     faults
+}
+
+/// The elements of a set differ as a whole, those of a list of type map in their keys, which each has.
+fn elements_apart(level: &JSONSchemaProps) -> Option<&'static str> {
+    let list = level.x_kubernetes_list_type.as_deref()?;
+    let Some(JSONSchemaPropsOrArray::Schema(items)) = &level.items else {
+        return Some("`x-kubernetes-list-type` is for lists");
+    };
+    let keys = level.x_kubernetes_list_map_keys.as_deref().unwrap_or_default();
+    let object = items.type_.as_deref() == Some("object");
+    match list {
+        "set" if object && items.x_kubernetes_map_type.as_deref() != Some("atomic") => {
+            Some("the elements of a set are structs: set `x-kubernetes-map-type` to `atomic`")
+        }
+        "set" | "map" if items.nullable == Some(true) => Some("the elements of a set or map may be null"),
+        "map" if !object => Some("the elements of a list of type map are not structs"),
+        "map" if keys.is_empty() => Some("a list of type map has no `x-kubernetes-list-map-keys`"),
+        "map" if !keys.iter().all(|key| tells_apart(items, key)) => {
+            Some("a key of the list is not a scalar field that each element has")
+        }
+        "map" if keys.iter().collect::<BTreeSet<_>>().len() < keys.len() => {
+            Some("a key of the list is named twice")
+        }
+        _ => None,
+    }
+}
+
+fn tells_apart(element: &JSONSchemaProps, key: &String) -> bool {
+    let Some(field) = element.properties.as_ref().and_then(|all| all.get(key)) else {
+        return false;
+    };
+    let required = element.required.iter().flatten().any(|name| name == key);
+    let filled = field.default.as_ref().is_some_and(|default| !default.0.is_null());
+    let scalar = !matches!(field.type_.as_deref(), Some("array" | "object"));
+    scalar && field.nullable != Some(true) && (required || filled)
 }
 
 /// What a level has below `allOf`, `anyOf`, `oneOf` and `not`.
