@@ -359,8 +359,8 @@ fn shaky_map(_: &ConfigMap, _: &ConfigMap) -> bool {
     panic!("provoked")
 }
 
-fn to_account(map: &ConfigMap) -> Option<ObjectRef<ServiceAccount>> {
-    Some(ObjectRef::new(&map.name_any()).within("docs"))
+fn to_account(map: &ConfigMap) -> [ObjectRef<ServiceAccount>; 1] {
+    [ObjectRef::new(&map.name_any()).within("docs")]
 }
 
 #[controller(
