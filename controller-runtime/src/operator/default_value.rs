@@ -80,7 +80,9 @@ pub(super) fn drop_nulls(default: &mut Value, schema: &JSONSchemaProps) {
             !value.is_null() || known.nullable == Some(true)
         }),
         (Value::Array(items), Some(JSONSchemaPropsOrArray::Schema(schema)), _) => {
-            items.iter_mut().for_each(|item| drop_nulls(item, schema));
+            for item in items {
+                drop_nulls(item, schema);
+            }
         }
         _ => {}
     }

@@ -34,6 +34,7 @@ macro_rules! cases {
                 field: $type,
             }
 
+            #[allow(clippy::unnecessary_wraps, reason = "the type is the field's")]
             fn field() -> $type {
                 $default
             }
