@@ -100,7 +100,7 @@ pub(crate) fn happening(happening: &Happening) -> Option<Line> {
         } => Line::new(
             Mood::Bad,
             "panic",
-            format!("{controller}: the mapper of {kind} panicked: {message}"),
+            format!("{controller}: what is asked of each {kind} panicked: {message}"),
         ),
         Happening::Reconciled { object, run } => reconciled(object, run),
         Happening::Circle {
