@@ -7,10 +7,10 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    time::Duration,
 };
 
 /// What the script calls. `run` prints what the operator does with the rest of the line.
@@ -124,7 +124,7 @@ impl Play {
             let all = fs::Permissions::from_mode(0o755);
             fs::set_permissions(bin.join(program), all).expect("it is ours");
         }
-        let server = Command::new(program)
+        let mut server = Command::new(program)
             .args([
                 "controller",
                 "apiserver",
@@ -133,30 +133,22 @@ impl Play {
                 "--kubeconfig",
             ])
             .arg(folder.path().join("kubeconfig"))
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
+        // It says so when it serves, and the file is written.
+        let mut line = String::new();
+        let told = server.stdout.as_mut().expect("it is piped");
+        BufReader::new(told).read_line(&mut line).expect("it is UTF-8");
+        assert!(line.starts_with("serving on "), "{line}");
         let binaries = Path::new(program).parent().expect("it is in a folder");
-        let play = Self {
+        Self {
             operator: binaries.join(name),
             kubectl: kubectl.to_owned(),
             folder,
             server,
-        };
-        play.wait_for_the_server();
-        play
-    }
-
-    fn wait_for_the_server(&self) {
-        let written = || fs::metadata(self.path("kubeconfig")).is_ok_and(|file| file.len() > 0);
-        for _ in 0..600 {
-            if written() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
         }
-        panic!("the API server did not begin");
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -29,7 +29,7 @@ struct Server {
 impl Server {
     fn handle(&mut self, request: &LeaseRequest) -> Answer {
         match (request, &self.lease) {
-            (LeaseRequest::Get, None) => Answer::NotFound,
+            (LeaseRequest::Get | LeaseRequest::Update(_), None) => Answer::NotFound,
             (LeaseRequest::Get, Some(lease)) => Answer::Found(lease.clone()),
             (LeaseRequest::Create(_), Some(_)) => Answer::Conflict,
             (LeaseRequest::Update(new), Some(old))
@@ -37,7 +37,6 @@ impl Server {
             {
                 Answer::Conflict
             }
-            (LeaseRequest::Update(_), None) => Answer::NotFound,
             (LeaseRequest::Create(lease) | LeaseRequest::Update(lease), _) => self.store(lease.clone()),
         }
     }

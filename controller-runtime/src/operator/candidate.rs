@@ -85,6 +85,7 @@ impl Default for ElectionOptions {
 
 /// A process that takes part in an election until it is dropped, loses, or releases.
 pub(super) struct Candidate {
+    lease: String,
     election: JoinHandle<Loss>,
     release: Option<oneshot::Sender<()>>,
     status: watch::Receiver<ElectionStatus>,
@@ -106,7 +107,7 @@ impl Candidate {
         let name = options.identity.as_deref().unwrap_or(operator);
         let (lease, namespace) = options.lease(operator, &client);
         let elector = ElectorOptions {
-            name: lease,
+            name: lease.clone(),
             namespace,
             identity: format!("{name}_{suffix:016x}"),
             timing,
@@ -123,6 +124,7 @@ impl Candidate {
             }
         }));
         Self {
+            lease,
             election,
             release: Some(release),
             status,
@@ -164,6 +166,11 @@ impl Candidate {
                 return;
             }
         }
+    }
+
+    /// The name of the Lease.
+    pub(super) fn lease(&self) -> &str {
+        &self.lease
     }
 
     pub(super) fn status(&self) -> watch::Receiver<ElectionStatus> {

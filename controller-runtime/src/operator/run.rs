@@ -43,7 +43,7 @@ impl Operator {
     ///
     /// # Errors
     /// As [`Operator::run`].
-    pub async fn run_on(self, board: &Board, options: RunOptions) -> Result<(), OperatorError> {
+    pub async fn run_on(self, board: &Board, mut options: RunOptions) -> Result<(), OperatorError> {
         self.check()?;
         let metrics = Metrics::new(&self.name, &self.version);
         self.expect(board, &metrics, &options);
@@ -56,23 +56,14 @@ impl Operator {
         } else {
             WriteGate::open()
         };
-        let (plain, retries) = match options.client {
+        let (plain, retries) = match options.client.take() {
             Some(client) => (client, None),
             None => (
                 connect(&metrics).await.map_err(OperatorError::Client)?,
                 Some(RetryPolicy::server_retry()),
             ),
         };
-        let mut questions = access::questions(self.declarations(), &options.namespaces);
-        let mut elects = None;
-        if let Some(election) = &options.election {
-            let (lease, namespace) = election.lease(&self.name, &plain);
-            questions = questions.elects(&lease, &namespace);
-            elects = Some(lease);
-        }
-        if options.protect_metrics {
-            questions = questions.protects_metrics();
-        }
+        let questions = self.questions(&options, &plain);
         let refusals = access::Refusals::of(&questions);
         let plain = client::heard(plain, &refusals);
         #[cfg(feature = "probes")]
@@ -99,7 +90,7 @@ impl Operator {
             environment = environment.hold_until(candidate.leading());
             let telling = Candidate::tell(
                 candidate.status(),
-                elects.unwrap_or_default(),
+                candidate.lease().to_owned(),
                 board.clone(),
                 metrics.clone(),
             );
@@ -121,6 +112,19 @@ impl Operator {
             board.expect(declaration, &options.namespaces);
             metrics.expect(declaration);
         }
+    }
+
+    /// What this process needs to be allowed.
+    fn questions(&self, options: &RunOptions, client: &Client) -> access::Questions {
+        let mut questions = access::questions(self.declarations(), &options.namespaces);
+        if let Some(election) = &options.election {
+            let (lease, namespace) = election.lease(&self.name, client);
+            questions = questions.elects(&lease, &namespace);
+        }
+        if options.protect_metrics {
+            questions = questions.protects_metrics();
+        }
+        questions
     }
 
     /// Asks the server which kinds it serves and what this process may do, for as long as the answer lives.

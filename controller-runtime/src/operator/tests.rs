@@ -187,7 +187,7 @@ async fn a_context_that_never_comes_does_not_hold_up_the_end() {
     }
     #[crate::controller(name = "waits", context = Database)]
     async fn waits(_map: Arc<ConfigMap>, _: Arc<Database>) -> Result<crate::Action, kube::Error> {
-        Ok(crate::Action::await_change())
+        std::future::ready(Ok(crate::Action::await_change())).await
     }
     let stop = Stop::new();
     let run = tokio::spawn(

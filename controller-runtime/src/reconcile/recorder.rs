@@ -9,6 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use futures::future::{BoxFuture, FutureExt};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1::Event},
@@ -245,16 +246,19 @@ impl Recorder {
 
     /// All is as it should be: `reason` is one CamelCase word, `note` a sentence.
     pub async fn normal(&self, reason: &str, note: &str) {
-        self.publisher
-            .publish(&self.reference, "Normal", reason, note)
-            .await;
+        self.publish("Normal", reason, note).await;
     }
 
     /// Something is not as it should be.
     pub async fn warning(&self, reason: &str, note: &str) {
+        self.publish("Warning", reason, note).await;
+    }
+
+    /// Boxed: whoever may publish an Event, which is rare, does not carry the room for it all the time.
+    fn publish<'a>(&'a self, kind: &'static str, reason: &'a str, note: &'a str) -> BoxFuture<'a, ()> {
         self.publisher
-            .publish(&self.reference, "Warning", reason, note)
-            .await;
+            .publish(&self.reference, kind, reason, note)
+            .boxed()
     }
 }
 
