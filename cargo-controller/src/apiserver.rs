@@ -23,6 +23,9 @@ pub(crate) async fn run(args: &ApiserverArgs) -> Result<(), Error> {
     let access = server.access();
     if let Some(path) = &args.kubeconfig {
         access.write(path)?;
+        if args.tokens.is_some() && !args.tls {
+            eprintln!("warning: kubectl sends no token over plain HTTP, and is nobody here: add --tls");
+        }
         println!("serving on {}, as in {}", access.url, path.display());
     } else {
         println!("serving on {}", access.url);

@@ -14,7 +14,7 @@ mod source;
 mod template;
 
 use std::{
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -59,8 +59,12 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
 }
 
 fn list() {
+    let mut out = std::io::stdout().lock();
     for example in template::ALL {
-        println!("{:<16} {}", example.name, example.about());
+        // Who reads no further has read enough.
+        if writeln!(out, "{:<16} {}", example.name, example.about()).is_err() {
+            return;
+        }
     }
 }
 

@@ -118,7 +118,11 @@ impl Elector {
         };
         // What still runs may finish until the deadline that the gate holds; a lease seen in other hands ends it at once.
         closing.at_once = !matches!(loss, Loss::NotRenewed { .. });
-        tracing::warn!(lease = %self.name, reason = %loss, "leadership ended");
+        if loss == Loss::Released {
+            tracing::info!(lease = %self.name, reason = %loss, "leadership ended");
+        } else {
+            tracing::warn!(lease = %self.name, reason = %loss, "leadership ended");
+        }
         self.status.send_replace(ElectionStatus::Over(loss.clone()));
         loss
     }

@@ -109,6 +109,13 @@ impl Causes {
         }
     }
 
+    /// It runs before the time that the reconciler asked for: that is no cause of this run.
+    pub(super) fn overtake(&mut self) {
+        if self.first == Some(Plain::Requeue) {
+            self.first = None;
+        }
+    }
+
     /// Begins anew with what was planned.
     pub(super) fn plan(&mut self, planned: Option<Planned>) {
         self.first = planned.map(Planned::cause);

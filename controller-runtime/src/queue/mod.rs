@@ -158,8 +158,11 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
         let raised = wish.level > slot.level;
         slot.level = slot.level.max(wish.level);
-        slot.causes.add(wish.cause);
         let due = slot.admit(due);
+        if slot.is_overtaken_at(due) {
+            slot.causes.overtake();
+        }
+        slot.causes.add(wish.cause);
         match slot.state {
             State::Idle => {
                 slot.level = wish.level;
@@ -275,6 +278,9 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             } else {
                 again.level
             };
+            if due.is_some_and(|due| wanted < due) {
+                slot.causes.overtake();
+            }
             slot.causes.append(again.causes);
             due = Some(due.map_or(wanted, |due| due.min(wanted)));
         }

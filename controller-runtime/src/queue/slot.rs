@@ -156,6 +156,11 @@ impl<K> Slot<K> {
         matches!((self.uid, uid), (Some(known), Some(uid)) if known != uid)
     }
 
+    /// Whether it waits for a later moment than this.
+    pub(super) fn is_overtaken_at(&self, due: Instant) -> bool {
+        matches!(self.state, State::Waiting { due: planned } if due < planned)
+    }
+
     /// When a change that wants to run at `due` may.
     pub(super) fn admit(&self, due: Instant) -> Instant {
         let early_from = self.window.as_ref().and_then(|window| window.early_from);

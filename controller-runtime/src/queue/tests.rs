@@ -399,6 +399,42 @@ fn a_raise_never_makes_a_key_wait_longer() {
     assert_eq!(bench.pop_key(), Some("listed"));
 }
 
+/// Whoever reads why it ran must not look for a timer that was not due.
+#[test]
+fn a_requeue_that_a_change_overtakes_is_no_cause() {
+    const HOUR: Duration = secs(3600);
+    fn run(bench: &mut Bench, meanwhile: bool) -> Vec<Cause> {
+        let popped = bench.pop().expect("it is due");
+        let causes = bench.queue.causes(popped.slot);
+        if meanwhile {
+            bench.trigger("a", wish(Level::Spec));
+        }
+        bench
+            .queue
+            .finish(popped.slot, seen(None), Outcome::Requeue(HOUR), bench.now);
+        causes
+    }
+    let mut bench = Bench::debounced(secs(1));
+    bench.at(secs(0)).trigger("a", wish(Level::Spec));
+    run(bench.at(secs(1)), false);
+    bench.at(secs(10)).trigger("a", wish(Level::Spec));
+    assert_eq!(
+        run(bench.at(secs(11)), true),
+        [Cause::Updated],
+        "long before its time"
+    );
+    assert_eq!(
+        run(bench.at(secs(12)), false),
+        [Cause::Updated],
+        "it came while it ran"
+    );
+    assert_eq!(
+        run(bench.at(secs(12) + HOUR), false),
+        [Cause::Requeue],
+        "at its time"
+    );
+}
+
 #[test]
 fn the_last_few_causes_are_kept() {
     let mut bench = Bench::plain();

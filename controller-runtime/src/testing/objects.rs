@@ -51,10 +51,12 @@ impl Cluster {
                 return object;
             }
             let there: Vec<_> = self.all::<K>(caller).await.iter().map(title).collect();
-            fail(
-                &format!("there is no {}; there are {there:?}", place.title),
-                caller,
-            )
+            let there = if there.is_empty() {
+                "there is none of its kind".to_owned()
+            } else {
+                format!("there are {there:?}")
+            };
+            fail(&format!("there is no {}; {there}", place.title), caller)
         }
     }
 
