@@ -59,7 +59,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
 }
 
 fn list() {
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     for example in template::ALL {
         // Who reads no further has read enough.
         if writeln!(out, "{:<16} {}", example.name, example.about()).is_err() {
