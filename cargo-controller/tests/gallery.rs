@@ -4,6 +4,10 @@
 #![allow(missing_docs, reason = "a test binary has no readers of its API")]
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
+#[cfg(target_os = "linux")]
+#[path = "gallery/e2e.rs"]
+mod e2e;
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,10 +1,6 @@
 //! The script that tests an operator on a cluster of kind, played for every operator of the gallery: with programs in the place of docker and
 //! kind, an API server in the place of the cluster, and the operator itself in the place of its Pod.
 
-#![allow(missing_docs, reason = "a test binary has no readers of its API")]
-#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
-#![cfg(target_os = "linux")]
-
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -58,38 +54,6 @@ fn find(program: &str) -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-/// The clone.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn gallery() -> Vec<String> {
-    let entries = fs::read_dir(root().join("examples"))
-        .expect("they are there")
-        .flatten();
-    let crates = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
-    let mut names: Vec<_> = crates
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
-
-/// Built as the tests were, so that what they stand on is there.
-fn build(names: &[String]) {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--workspace", "--manifest-path"]);
-    cargo.arg(root().join("Cargo.toml"));
-    cargo.args(names.iter().flat_map(|name| ["--bin", name]));
-    // What cargo told this test of its own package would make build scripts run again.
-    for (name, _) in std::env::vars() {
-        if name == "OUT_DIR" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(name);
-        }
-    }
-    assert!(cargo.status().expect("cargo is there").success());
-}
-
 /// A project of the script's, and the cluster that it is played on.
 struct Play {
     folder: tempfile::TempDir,
@@ -111,7 +75,7 @@ impl Play {
         // The script is the same for all; its samples are those of the example, whose binary is played.
         let project = folder.path().join("my_operator");
         fs::remove_dir_all(project.join("manifests")).expect("it has samples");
-        let samples = root().join("examples").join(name).join("manifests");
+        let samples = crate::folder(name).join("manifests");
         fs::create_dir(project.join("manifests")).expect("a folder");
         for sample in fs::read_dir(samples).expect("it has samples").flatten() {
             let to = project.join("manifests").join(sample.file_name());
@@ -209,8 +173,7 @@ fn the_script_sees_every_operator_at_work() {
         eprintln!("no kubectl or no curl here: the script is not played");
         return;
     };
-    let names = gallery();
-    build(&names);
+    let names = crate::gallery();
     let play = |name: &String| {
         let play = Play::new(name, &kubectl);
         let output = play.run(false);
@@ -237,9 +200,9 @@ fn a_cluster_that_was_kept_is_used_again() {
         eprintln!("no kubectl or no curl here: the script is not played");
         return;
     };
-    let name = "namespace-quota".to_owned();
-    build(std::slice::from_ref(&name));
-    let play = Play::new(&name, &kubectl);
+    let name = "namespace-quota";
+    crate::gallery();
+    let play = Play::new(name, &kubectl);
     for (keep, kept) in [(true, true), (true, true), (false, false)] {
         let output = play.run(keep);
         assert!(output.status.success(), "{}", told(&output));
